@@ -40,18 +40,20 @@ func (g *graph) repeats(in set) bool {
 		if e.obj.kind != memObj {
 			return false
 		}
-		of := g.f.reach(single(g.f.elem(e.obj, "")))
-		has := g.f.some(of, func(r elem) bool { return r.obj.kind == siteObj })
-		return has && !(g.ownsAlone(e.obj, of) && g.putOnce(e.obj))
+		return g.f.hasResources(e.obj) && !(g.ownsAlone(e.obj) && g.putOnce(e.obj))
 	})
 }
 
-// ownsAlone reports whether a call makes memory, and all resources in of, to which it leads: they are in it
-// directly.
-func (g *graph) ownsAlone(o *object, of set) bool {
-	return !g.f.some(of, func(e elem) bool {
+// hasResources reports whether memory leads to resources.
+func (f *family) hasResources(o *object) bool {
+	return f.some(f.reach(single(f.elem(o, ""))), func(e elem) bool { return e.obj.kind == siteObj })
+}
+
+// ownsAlone reports whether a call makes memory, and all resources to which it leads, which are in it directly.
+func (g *graph) ownsAlone(o *object) bool {
+	return !g.f.some(g.f.reach(single(g.f.elem(o, ""))), func(e elem) bool {
 		apart := e.obj.kind == siteObj && !slices.Contains(g.f.instance(e.obj), o)
-		return apart || e.obj.kind == memObj && e.obj != o
+		return apart || e.obj.kind == memObj && e.obj != o && g.f.hasResources(e.obj)
 	})
 }
 

@@ -35,6 +35,8 @@ func (t *T) Free() { t.b.Free() }
 
 func (t *T) Len() int { return t.b.Sum() }
 
+func withNumber(of []int) *T { return &T{of[0], Make()} }
+
 func same(t *T) (*T, bool) { return t, true }
 
 func free(b *B) {
@@ -784,6 +786,15 @@ for i := range n {
 for _, x := range ts { //F
 	x.Free() //F
 } //F`},
+	{"numbers of memory that owns nothing", "", `var ts []*T
+k := []int{3, n}
+for range n {
+	ts = append(ts, withNumber(k))
+}
+for _, x := range ts { //F
+	x.Free() //F
+} //F
+print(k[0])`},
 	{"a list beside it that is added to", "", `var ts []*T
 g := &bag{}
 for range n {
