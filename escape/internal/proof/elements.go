@@ -49,7 +49,7 @@ func (f *family) hasResources(o *object) bool {
 	return f.some(f.reach(single(f.elem(o, ""))), func(e elem) bool { return e.obj.kind == siteObj })
 }
 
-// ownsAlone reports whether a call makes memory, and all resources to which it leads, which are in it directly.
+// ownsAlone reports whether a call makes memory and all resources to which it leads: they are in it directly.
 func (g *graph) ownsAlone(o *object) bool {
 	return !g.f.some(g.f.reach(single(g.f.elem(o, ""))), func(e elem) bool {
 		apart := e.obj.kind == siteObj && !slices.Contains(g.f.instance(e.obj), o)
