@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/plan"
 	"github.com/lastuse/lastuse/escape/spec"
 )
 
@@ -86,14 +87,15 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	}
 	p := newSubject(pass.Fset, pass.Files, pass.TypesInfo, pass.Pkg, set)
 	p.cgo, p.told = cgo, pass.Report == nil
-	if !p.interesting(own, func(q *types.Package) bool { return pass.ImportPackageFact(q, new(effect.Fact)) }) {
-		return res, nil
-	}
 	read := pass.ReadFile
 	if read == nil { // a driver from before it was there, as Bazel's nogo is
 		read = os.ReadFile
 	}
 	p.ignored, p.read, p.dir = pass.IgnoredFiles, once(read), sourceDir(pass)
+	if !p.interesting(own, func(q *types.Package) bool { return pass.ImportPackageFact(q, new(effect.Fact)) }) {
+		exportAsked(pass, plan.Trees(p.parsed(p.ignored, false))) // its types may hold what others put there
+		return res, nil
+	}
 	p.decide(pass, res)
 	for _, f := range res.Funcs {
 		for _, fd := range f.Findings {

@@ -35,7 +35,8 @@ func (p *subject) decide(pass *analysis.Pass, res *Result) {
 		*res = Result{Pkg: res.Pkg, Skipped: []Skipped{{p.types.Path(), p.files[0].Name.Pos(), why}}}
 	}
 	pass.ExportPackageFact(fact)
-	exportProofs(pass, sums, left)
+	exportProofs(pass, sums)
+	exportAsked(pass, left)
 	res.Skipped = append(res.Skipped, failed...)
 }
 

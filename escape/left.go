@@ -7,18 +7,20 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 )
 
-// left parses the files of the package that are not decided here. One that cannot be parsed is part of no
-// build.
+// left parses the files of the package that are not decided here.
 func (p *subject) left() []calls.File {
+	return append(p.parsed(p.ignored, false), p.parsed(p.testFiles(), true)...)
+}
+
+// parsed parses files. One that cannot be parsed is part of no build.
+func (p *subject) parsed(names []string, tests bool) []calls.File {
 	var out []calls.File
-	tests := p.testFiles()
-	for k, name := range slices.Concat(p.ignored, tests) {
+	for _, name := range names {
 		if filepath.Ext(name) != ".go" {
 			continue
 		}
@@ -28,7 +30,7 @@ func (p *subject) left() []calls.File {
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 		if err == nil && f.Name.Name == p.types.Name() {
-			out = append(out, calls.File{Name: filepath.Base(name), Tree: f, Test: k >= len(p.ignored)})
+			out = append(out, calls.File{Name: filepath.Base(name), Tree: f, Test: tests})
 		}
 	}
 	return out

@@ -34,10 +34,14 @@ func proofFacts(pass *analysis.Pass) func(*types.Func) *proof.Summary {
 }
 
 // exportProofs tells packages that import this one what the proof knows of its functions.
-func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary, left []*ast.File) {
+func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary) {
 	for f, s := range sums {
 		pass.ExportObjectFact(f, &provenFact{s})
 	}
+}
+
+// exportAsked tells packages that import this one which of its types others have more methods of.
+func exportAsked(pass *analysis.Pass, left []*ast.File) {
 	for _, t := range proof.AskedElsewhere(pass.Pkg, left) {
 		pass.ExportObjectFact(t, &askedFact{})
 	}
