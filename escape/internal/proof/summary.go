@@ -80,9 +80,6 @@ func (p *Param) or(q Param) {
 	if q.Frees {
 		p.Alone, p.Parts = p.Alone && q.Alone, nil
 	}
-	if q.Frees && !slices.Equal(p.Parts, q.Parts) {
-		p.Parts = nil
-	}
 	if q.Frees && q.FreesIf != p.FreesIf {
 		p.FreesIf = 0
 	}
