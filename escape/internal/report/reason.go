@@ -81,16 +81,8 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 			r.Cause = FreedPart
 		}
 		return r
-	case (v.Held || v.Missed > 0) && dropped(v.Site):
-		return Reason{Cause: Dropped}
-	case (v.Held || v.Missed > 0) && running(v.Site).IsValid():
-		return Reason{Cause: Running, Pos: running(v.Site)}
-	case (v.Held || v.Missed > 0) && mixed(f, v.Site) != nil:
-		return Reason{Cause: Mixed, Note: Note{Name: mixed(f, v.Site).Name()}}
-	case v.Held:
-		return Reason{Cause: Withheld}
-	case v.Missed > 0:
-		return Reason{Cause: Missed}
+	case v.Held || v.Missed > 0:
+		return withheld(f, v)
 	case v.Due:
 		return Reason{Cause: Freed}
 	}
@@ -110,6 +102,23 @@ func (w *Reasons) Of(f *pointsto.Func, v *place.Verdict) Reason {
 		}
 	}
 	return r
+}
+
+// withheld says why what is due has no free, or none on some path.
+func withheld(f *pointsto.Func, v *place.Verdict) Reason {
+	if dropped(v.Site) {
+		return Reason{Cause: Dropped}
+	}
+	if at := running(v.Site); at.IsValid() {
+		return Reason{Cause: Running, Pos: at}
+	}
+	if p := mixed(f, v.Site); p != nil {
+		return Reason{Cause: Mixed, Note: Note{Name: p.Name()}}
+	}
+	if v.Held {
+		return Reason{Cause: Withheld}
+	}
+	return Reason{Cause: Missed}
 }
 
 // leaves lists the acts by which what a site makes leaves; of what a call puts into a slice, that does so.
