@@ -34,7 +34,7 @@ func New() *analysis.Analyzer {
 		Doc:        manual(),
 		URL:        "https://pkg.go.dev/github.com/lastuse/lastuse/escape",
 		ResultType: reflect.TypeFor[*Result](),
-		FactTypes:  []analysis.Fact{new(effect.Fact), new(provenFact), new(askedFact)},
+		FactTypes:  []analysis.Fact{new(effect.Fact), new(provenFact), new(awayFact)},
 	}
 	specs := new(spec.Loader)
 	specs.Register(&a.Flags)
@@ -93,7 +93,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	}
 	p.ignored, p.read, p.dir = pass.IgnoredFiles, once(read), sourceDir(pass)
 	if !p.interesting(own, func(q *types.Package) bool { return pass.ImportPackageFact(q, new(effect.Fact)) }) {
-		exportAsked(pass, plan.Trees(p.parsed(p.ignored, false))) // its types may hold what others put there
+		exportAway(pass, plan.Trees(p.parsed(p.ignored, false))) // its types may hold what others put there
 		return res, nil
 	}
 	p.decide(pass, res)

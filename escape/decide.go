@@ -28,7 +28,7 @@ func (p *subject) decide(pass *analysis.Pass, res *Result) {
 	if why := plan.Contained(func() {
 		r := plan.Run(in)
 		r.Settle(&plan.Asker{GoVersion: p.types.GoVersion(), Sizes: pass.TypesSizes, Sums: sums,
-			Facts: proofFacts(pass), Asked: askedFacts(pass)})
+			Facts: proofFacts(pass), Away: awayFacts(pass)})
 		p.tell(r, res)
 		fact = r.Fact
 	}); why != "" {
@@ -36,7 +36,7 @@ func (p *subject) decide(pass *analysis.Pass, res *Result) {
 	}
 	pass.ExportPackageFact(fact)
 	exportProofs(pass, sums)
-	exportAsked(pass, left)
+	exportAway(pass, left)
 	res.Skipped = append(res.Skipped, failed...)
 }
 

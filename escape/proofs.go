@@ -40,25 +40,29 @@ func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary) {
 	}
 }
 
-// exportAsked tells packages that import this one which of its types others have more methods of.
-func exportAsked(pass *analysis.Pass, left []*ast.File) {
-	for _, t := range proof.AskedElsewhere(pass.Pkg, left) {
-		pass.ExportObjectFact(t, &askedFact{})
+// exportAway tells packages that import this one what other builds, and tests, say of its types.
+func exportAway(pass *analysis.Pass, left []*ast.File) {
+	for t, a := range proof.TypesAway(pass.Pkg, left) {
+		pass.ExportObjectFact(t, &awayFact{a})
 	}
 }
 
-// An askedFact is the fact of a type of which other builds, or tests, have methods that others call.
-type askedFact struct{}
+// An awayFact is the fact of a type of which other builds, or tests, say something.
+type awayFact struct{ proof.Away }
 
-// AFact marks askedFact as a fact about a type.
-func (*askedFact) AFact() {}
+// AFact marks awayFact as a fact about a type.
+func (*awayFact) AFact() {}
 
-func (*askedFact) String() string { return "asked elsewhere" }
+func (*awayFact) String() string { return "declared elsewhere" }
 
-// askedFacts says of types of other packages whether they have one.
-func askedFacts(pass *analysis.Pass) func(*types.TypeName) bool {
-	return func(t *types.TypeName) bool {
-		return t.Pkg() != nil && t.Pkg() != pass.Pkg && pass.ImportObjectFact(t, new(askedFact))
+// awayFacts returns what other builds say of types of other packages.
+func awayFacts(pass *analysis.Pass) func(*types.TypeName) proof.Away {
+	return func(t *types.TypeName) proof.Away {
+		var a awayFact
+		if t.Pkg() != nil && t.Pkg() != pass.Pkg {
+			pass.ImportObjectFact(t, &a)
+		}
+		return a.Away
 	}
 }
 
@@ -69,7 +73,7 @@ func (p *subject) summarizeProofs(pass *analysis.Pass, left []*ast.File) (map[*t
 		return nil, nil
 	}
 	sums, err := proof.SummarizeSource(&proof.Source{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Specs: p.set,
-		Facts: proofFacts(pass), Left: left, Asked: askedFacts(pass)})
+		Facts: proofFacts(pass), Left: left, Away: awayFacts(pass)})
 	if err != nil {
 		return nil, []Skipped{{Name: p.types.Name(), Pos: p.files[0].Name.Pos(), Reason: err.Error()}}
 	}

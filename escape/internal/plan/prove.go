@@ -16,7 +16,7 @@ type Asker struct {
 	Sizes     types.Sizes
 	Sums      map[*types.Func]*proof.Summary     // of its own functions; may be nil
 	Facts     func(f *types.Func) *proof.Summary // of functions that it imports; may be nil
-	Asked     func(t *types.TypeName) bool       // of types that it imports; may be nil
+	Away      func(t *types.TypeName) proof.Away // of types that it imports; may be nil
 	memory    proof.Memory
 }
 
@@ -24,7 +24,7 @@ type Asker struct {
 func (r *Result) Prove(a *Asker) *proof.Report {
 	in := &proof.Input{Path: r.in.Types.Path(), Import: imported(r.in), Sizes: a.Sizes, GoVersion: a.GoVersion,
 		Specs: r.in.Set, Facts: a.Facts, Sums: a.Sums, Memory: &a.memory,
-		Left: Trees(r.in.Left), Asked: a.Asked}
+		Left: Trees(r.in.Left), Away: a.Away}
 	if in.Facts == nil {
 		in.Facts = func(*types.Func) *proof.Summary { return nil }
 	}

@@ -248,7 +248,7 @@ func (b besides) Import(path string) (*types.Package, error) {
 
 // across proves functions of a package that imports neighbor. Lines that end in //F are put in, lines that
 // end in //O taken out.
-func (l *lab) across(t *testing.T, text string, asked ...func(*types.TypeName) bool) *proof.Report {
+func (l *lab) across(t *testing.T, text string, away ...func(*types.TypeName) proof.Away) *proof.Report {
 	t.Helper()
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)
@@ -284,8 +284,8 @@ func (l *lab) across(t *testing.T, text string, asked ...func(*types.TypeName) b
 	in := &proof.Input{Path: "p", Import: besides{l.imports, lib}, Specs: set,
 		Facts: func(f *types.Func) *proof.Summary { return sums[f] },
 		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}}
-	if len(asked) > 0 {
-		in.Asked = asked[0]
+	if len(away) > 0 {
+		in.Away = away[0]
 	}
 	return proof.Check(in)
 }

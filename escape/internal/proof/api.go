@@ -76,10 +76,10 @@ type Input struct {
 	// if that is nothing.
 	Facts func(*types.Func) *Summary
 
-	// Left are files of the package that are not compiled with it: of other builds, and tests. Asked says of
-	// a type of another package whether it is one of AskedElsewhere.
-	Left  []*ast.File
-	Asked func(*types.TypeName) bool
+	// Left are files of the package that are not compiled with it: of other builds, and tests. Away says of a
+	// type of another package what TypesAway does.
+	Left []*ast.File
+	Away func(*types.TypeName) Away
 
 	// Sums are what SummarizeSource said of the functions of the original. With them only
 	// declarations that are edited are looked into; where there are none, also functions that these name.
@@ -205,7 +205,7 @@ type Source struct {
 	Specs *spec.Set                  // as in Input
 	Facts func(*types.Func) *Summary // as in Input
 	Left  []*ast.File                // as in Input
-	Asked func(*types.TypeName) bool // as in Input
+	Away  func(*types.TypeName) Away // as in Input
 }
 
 // SummarizeSource returns what the functions of a package do, for the proofs of packages that
@@ -217,7 +217,7 @@ func SummarizeSource(s *Source) (sums map[*types.Func]*Summary, err error) {
 			sums, err = nil, fmt.Errorf("the proof of package %s failed: %v", s.Types.Path(), x)
 		}
 	}()
-	c := newChecker(&Input{Path: s.Types.Path(), Specs: s.Specs, Facts: s.Facts, Left: s.Left, Asked: s.Asked})
+	c := newChecker(&Input{Path: s.Types.Path(), Specs: s.Specs, Facts: s.Facts, Left: s.Left, Away: s.Away})
 	c.fset, c.info, c.pkg = s.Fset, s.Info, s.Types
 	for _, f := range s.Files {
 		c.files = append(c.files, &file{tree: f})

@@ -165,6 +165,8 @@ var asked = []string{"String", "Error", "Format", "GoString", "Is", "As", "Unwra
 	"ReadByte", "ReadRune", "ReadAt", "WriteAt", "IsZero", "MarshalJSONTo", "UnmarshalJSONFrom", "UnreadByte",
 	"UnreadRune", "Stat", "ReadDir", "ReadFile", "Info"}
 
+func isAsked(method string) bool { return slices.Contains(asked, method) }
+
 // hands is what methods of operand n of a call may do to the other operands that they are asked with; any: it
 // is not known which the callee asks.
 func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
@@ -191,9 +193,16 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 		if relay && wraps(i.X.Type()) {
 			return anything
 		}
-		for m := range c.methodsOf(i.X.Type()) {
+		may := func(m *types.Func) bool {
 			of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
-			if of != nil || said && m.Pkg() == c.pkg || slices.Contains(asked, m.Name()) {
+			return of != nil || said && m.Pkg() == c.pkg || slices.Contains(asked, m.Name())
+		}
+		there := func(m string) bool { return may(types.NewFunc(0, c.pkg, m, nil)) }
+		if c.more(i.X.Type(), there) {
+			return anything
+		}
+		for m := range c.methodsOf(i.X.Type()) {
+			if may(m) {
 				p.or(c.toArguments(m, i.X.Type()))
 				if said && (search{c: c, said: true}).returns(m.Signature()) {
 					return anything
@@ -350,8 +359,10 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
-	if n, ok := types.Unalias(t).(*types.Named); ok && c.askedElsewhere(n.Obj()) {
-		return true
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		if a := c.elsewhere(n.Obj()); a.Declared || slices.ContainsFunc(a.Has, isAsked) {
+			return true
+		}
 	}
 	for m := range c.methodsOf(t) {
 		if !slices.Contains(asked, m.Name()) {

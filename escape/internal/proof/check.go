@@ -232,6 +232,9 @@ func (c *checker) unfit(g *graph) string {
 	if why := g.strange(); why != "" && !c.off[Limits] {
 		return why
 	}
+	if c.otherwise(g.f.root) {
+		return "a name in it may mean another field or method in other builds"
+	}
 	return ""
 }
 

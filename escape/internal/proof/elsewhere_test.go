@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/types"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,7 +64,110 @@ func f(d doer) {
 	b.Free() //F
 }
 `
+	// embeds is a type with what it embeds, and a function that frees what it has.
+	embeds := func(uses string) string {
+		return `
+type dev struct{ part }
+type part struct{ b *B }
+
+func (p part) Sum() { p.b.Use() }
+func (p part) Close() { p.b.Free() }
+
+func f() {
+	d := &dev{part{Make()}}
+	` + uses + `
+	d.part.b.Free() //F
+}
+`
+	}
+	const direct = `
+type dev struct{ n int }
+
+func (dev) use(b *B) { b.Use() }
+
+func f() {
+	b := Make()
+	dev{1}.use(b)
+	b.Free() //F
+}
+`
+	const aliased = `
+type handle = *B
+
+func open() handle { return Make() }
+
+func f() {
+	h := open()
+	h.Use()
+	h.Free() //F
+}
+`
+	// keeps is a maker that keeps what it is given, which the free may call.
+	keeps := func(operand, with string) string {
+		return `
+type hooks struct{ n int }
+type wide struct{ hooks }
+type onFreer interface{ OnFree() }
+
+//lastuse:effect result 0 owned
+func MakeWith(` + operand + `) *B
+
+func f(c onFreer) {
+	b := MakeWith(` + with + `)
+	b.Use()
+	b.Free() //F
+}
+`
+	}
+	const numbered = `
+//lastuse:effect result 0 owned
+func MakeWith(x any) *B
+
+func f[N ~int16](n N) {
+	b := MakeWith(n)
+	b.Use()
+	b.Free() //F
+}
+`
+	const looks = `
+type hooks struct{ n int }
+
+//lastuse:effect args borrowed
+func look(b *B, x any)
+
+func f() {
+	b := Make()
+	look(b, hooks{1})
+	b.Free() //F
+}
+`
+	const writes = `
+type sink struct{ *bytes.Buffer }
+
+func f(s sink) {
+	b := Make()
+	fmt.Fprintln(s, b)
+	b.Free() //F
+}
+`
 	for _, tt := range []struct{ name, text, right, wrong, words string }{
+		{"a method that comes before a promoted one", embeds("d.Sum()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
+		{"one that is bound", embeds("s := d.Sum; s()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
+		{"one of an expression", embeds("(*dev).Sum(d)"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
+		{"a free that comes before a promoted one", strings.ReplaceAll(embeds("d.part.Sum()"), "d.part.b.Free()", "d.Close()"),
+			"func (d dev) Len()", "func (d *dev) Close()", elsewhereWords},
+		{"a type that promotes a method", embeds("d.Sum()"), "type other struct{ part }", "type part struct{ *V }", elsewhereWords},
+		{"a type with another field", embeds("d.part.Sum()"), "type other struct{ b *V }", "type part struct{ b *V }", elsewhereWords},
+		{"a type that has no such method itself", direct, "type dev struct{ m int }", "type dev struct{ *V }", "handed to somebody"},
+		{"another name for a type", aliased, "type other = *V", "type handle = *V", elsewhereWords},
+		{"a maker keeps what has a method", keeps("x any", "&hooks{1}"), "func (other) OnFree()", "func (h *hooks) OnFree()", "not made here"},
+		{"what embeds that", keeps("x any", "wide{}"), "func (other) OnFree()", "func (h *hooks) OnFree()", "not made here"},
+		{"a maker keeps what has a function", keeps("x hooks", "hooks{1}"), "type other struct{ f func() }",
+			"type hooks struct{ n int; f func() }", "not made here"},
+		{"a maker keeps an interface", keeps("x onFreer", "c"), "func (other) Free()", "func (other) OnFree()", "not made here"},
+		{"a maker keeps a number that may have a method", numbered, "func other()", "func (other) OnFree()", "not made here"},
+		{"a line of what may be asked", looks, "func (other) See(b *B)", "func (hooks) See(b *B)", "handed to somebody"},
+		{"a writer", writes, "func (s sink) Sum()", "func (s sink) Write(p []byte) (int, error)", "handed to somebody"},
 		{"a method that the library asks for", shown, "func (t T) Other() string { return kept(t.b) }",
 			"func (t T) String() string { return kept(t.b) }", "handed to somebody"},
 		{"a type with such a method", shown, "type U struct{ fmt.Stringer }", "type T struct{ fmt.Stringer }", "handed to somebody"},
@@ -95,11 +199,18 @@ func f(d doer) {
 	}
 }
 
-// TestAskedOfOthers is a value of a type that its package says is asked for more in other builds.
-func TestAskedOfOthers(t *testing.T) {
+// TestAwayOfOthers is types of which another package says what they are in other builds.
+func TestAwayOfOthers(t *testing.T) {
 	l := newLab()
-	prove := func(name string) []proof.Verdict {
-		return l.across(t, `
+	prove := func(name string, away proof.Away, text string) []proof.Verdict {
+		return l.across(t, text, func(n *types.TypeName) (none proof.Away) {
+			if n.Pkg().Path() == "lib" && n.Name() == name {
+				return away
+			}
+			return none
+		}).Withheld()
+	}
+	const printed = `
 import "fmt"
 
 type mine struct {
@@ -112,16 +223,41 @@ func f() {
 	fmt.Println(mine{b: b})
 	b.Free() //F
 }
-`, func(n *types.TypeName) bool { return n.Pkg().Path() == "lib" && n.Name() == name }).Withheld()
+`
+	const called = `
+type mine struct{ lib.Pair }
+
+func f() {
+	b := lib.Make()
+	m := mine{lib.Pair{A: b}}
+	m.Pair.A.Use()
+	b.Free() //F
+}
+`
+	for _, tt := range []struct {
+		name, text   string
+		right, wrong proof.Away
+		words        string
+	}{
+		{"a method that the library asks for", printed, proof.Away{Has: []string{"Sum"}}, proof.Away{Has: []string{"String"}},
+			"handed to somebody"},
+		{"a type that is printed", printed, proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
+		{"a type that has a field", called, proof.Away{Has: []string{"Use"}}, proof.Away{Declared: true}, elsewhereWords},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Empty(t, prove("Pair", tt.right, tt.text))
+			assert.Empty(t, prove("Cell", tt.wrong, tt.text))
+			held := prove("Pair", tt.wrong, tt.text)
+			require.NotEmpty(t, held)
+			assert.Contains(t, held[0].Why.Words, tt.words)
+		})
 	}
-	assert.Empty(t, prove("Cell"))
-	held := prove("Pair")
-	require.NotEmpty(t, held)
-	assert.Contains(t, held[0].Why.Words, "handed to somebody")
 }
 
-// TestAskedElsewhere shows which types others are told of.
-func TestAskedElsewhere(t *testing.T) {
+const elsewhereWords = "another field or method"
+
+// TestTypesAway shows what others are told of types.
+func TestTypesAway(t *testing.T) {
 	l := newLab()
 	parse := func(text string) *ast.File {
 		f, err := parser.ParseFile(l.fset, "p.go", "package p\n"+text, 0)
@@ -130,10 +266,11 @@ func TestAskedElsewhere(t *testing.T) {
 	}
 	pkg, err := new(types.Config).Check("p", l.fset, []*ast.File{parse("type A struct{}; type B struct{}; type C struct{}; type D struct{}")}, nil)
 	require.NoError(t, err)
-	left := parse("func (*B) Error() string; func (C) Sum() int; type D = string; func String() string; func (E) String() string")
-	var got []string
-	for _, n := range proof.AskedElsewhere(pkg, []*ast.File{left}) {
-		got = append(got, n.Name())
+	left := parse("func (*B) Error() string; func (C) Sum() int; type D = string; func String() string; func (E) String() string; func (D) M()")
+	got := map[string]proof.Away{}
+	for n, a := range proof.TypesAway(pkg, []*ast.File{left}) {
+		got[n.Name()] = a
 	}
-	assert.Equal(t, []string{"B", "D"}, got)
+	assert.Equal(t, map[string]proof.Away{"B": {Has: []string{"Error"}}, "C": {Has: []string{"Sum"}},
+		"D": {Declared: true, Has: []string{"M"}}}, got)
 }

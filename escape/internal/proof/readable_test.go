@@ -56,6 +56,15 @@ func f() {
 	_ = func() { b.Use() }
 }
 `},
+		{"a literal that names an element", false, `
+func f(n int) {
+	bs := []*B{Make(), Make()}
+	for _, b := range bs { //F
+		b.Free() //F
+	} //F
+	_ = func() { bs[n].Use() }
+}
+`},
 		{"one behind a return", true, `
 func f() {
 	b := Make()

@@ -73,7 +73,8 @@ func (s search) looks(t types.Type, seen *typeutil.Map) bool {
 		return false
 	}
 	named, _ := types.Unalias(t).(*types.Named)
-	if named != nil && (s.generic && (s.kept || s.said) && s.c.ownMethod(t, s.said) ||
+	none := func(string) bool { return false }
+	if named != nil && ((s.kept || s.said) && (s.generic && s.c.ownMethod(t, s.said) || s.c.more(t, none)) ||
 		s.said && named.Obj().Name() == "Value" && named.Obj().Pkg().Path() == "reflect") {
 		return true
 	}
@@ -122,7 +123,7 @@ func (c *checker) ownMethod(t types.Type, here bool) bool {
 			return true
 		}
 	}
-	return false
+	return c.more(t, func(string) bool { return true })
 }
 
 // sets reports whether t is a function, or a struct with one into which this package may have put one of its
@@ -162,7 +163,7 @@ func (c *checker) mentions(name string) bool {
 // value finds them.
 func (c *checker) satisfies(t types.Type) bool {
 	u := types.Unalias(t).(*types.TypeParam).Constraint().Underlying().(*types.Interface)
-	return slices.ContainsFunc(c.decls(), func(m *types.Func) bool {
+	return len(c.away.methods) > 0 || slices.ContainsFunc(c.decls(), func(m *types.Func) bool {
 		recv := m.Signature().Recv()
 		return recv != nil && m.Signature().RecvTypeParams() == nil && types.Satisfies(recv.Type(), u)
 	})
@@ -194,7 +195,11 @@ func flat(t types.Type) bool {
 // implements reports whether behind an interface may be a function, or a type that has a method of this
 // package, perhaps beside others that it embeds.
 func (c *checker) implements(u *types.Interface) bool {
-	return u.NumMethods() == 0 || slices.ContainsFunc(c.decls(), func(m *types.Func) bool {
+	there := func(m *types.Func) bool { return c.away.methods[m.Name()] }
+	if u.NumMethods() == 0 || slices.ContainsFunc(slices.Collect(u.Methods()), there) {
+		return true
+	}
+	return slices.ContainsFunc(c.decls(), func(m *types.Func) bool {
 		has, _, _ := types.LookupFieldOrMethod(u, false, m.Pkg(), m.Name())
 		return has != nil && m.Signature().Recv() != nil && m.Exported()
 	})

@@ -129,7 +129,7 @@ func (w *walker) closes(p phase, s *set, i *ssa.MakeClosure) *set {
 	fn := i.Fn.(*ssa.Function)
 	yes := false
 	for k, b := range i.Bindings {
-		if q := p & phaseMask; q >= ours && w.loaded(s, b, w.f.of(b)) {
+		if q := p & phaseMask; q >= ours && w.touched(s, b) {
 			x := w.frees[q-ours]
 			x.captured = append(x.captured, capture{fn.Pos(), fn.FreeVars[k].Pos()})
 		}
