@@ -223,6 +223,8 @@ func (t *Table) any(c *ssa.CallCommon) *effect.Summary {
 		}
 		if c.IsInvoke() {
 			all.Results = t.promised(c)
+		} else if len(all.Params) == 1 {
+			all.Params[0].Hands = t.handing(c.Value)
 		}
 	}
 	return all

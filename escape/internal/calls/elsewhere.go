@@ -151,7 +151,7 @@ func (e *Elsewhere) every(fn *types.Func, s *effect.Summary) *effect.Summary {
 		for i := range c.Params {
 			switch p := &c.Params[i]; {
 			case d.Body != nil && len(names) == len(c.Params) && !mentions(d.Body, names[i]):
-				p.Calls = min(p.Calls, effect.InTurn)
+				p.Calls, p.Hands = min(p.Calls, effect.InTurn), effect.Hands{}
 			case p.Freed.Cond == effect.Always:
 				p.Repeatable = false
 			default:
@@ -166,7 +166,7 @@ func (e *Elsewhere) every(fn *types.Func, s *effect.Summary) *effect.Summary {
 			default:
 				r.Owned, r.Nil = effect.When{}, false
 			}
-			c.Results[i].Must = false
+			c.Results[i].Must, c.Results[i].Hands = false, effect.Hands{}
 		}
 	}
 	return &c

@@ -73,6 +73,8 @@ var texts = []string{
 	"recv freed, recv.a freed, recv.ab borrowed",
 	"result 0.a owned, result 0.b owned or nil",
 	"recv freed, arg 0 called in turn",
+	"arg 0 hands 0, arg 0 hands 2 or nil",
+	"result 0 hands 1, result 0 hands 2 or nil",
 	"recv.a escapes, recv.a grows, recv.a grows by arg 0, arg 0 escapes",
 	"recv given 0 on success, recv given 2, recv.a escapes, arg 0 given 1 on error",
 	"arg 0 called once, result 0 owned",

@@ -46,8 +46,22 @@ type Param struct {
 	Parts    []Part[Param] // what it does to parts, where that is something else
 	Sets     Sets          // of a captured variable
 	Takes    Takes         // of a slice, or a variable of one, that escapes: how it does
-	Calls    Calls         // of a function: how it is called
+	Called
 	Looked
+}
+
+// Called says what is done with an operand that is a function.
+type Called struct {
+	Calls Calls // how it is called
+	Hands Hands // what it is called with
+}
+
+// Hands says that a function is called with what is its own from then on, as iterators call the body of a
+// range: what was made for it, and is not needed any more by who calls it. Where the last operand is an error
+// that is not nil, the others are nothing.
+type Hands struct {
+	Of  uint64 // bit i: operand i
+	Nil uint64 // bit i: that may be nothing
 }
 
 // Stays says of what escapes that nobody else gets it.
@@ -133,7 +147,13 @@ type Result struct {
 	Is    uint64         // bit i: it may be Params[i]
 	Must  bool           // it is one of Is, or nil, on every return
 	Parts []Part[Result] // those that are owned, or are parameters, of one that is not
-	Some  token.Pos      // of a function that makes it for the caller: others that the call may run do not
+	Further
+}
+
+// Further is what else is known of a result.
+type Further struct {
+	Some  token.Pos // of a function that makes it for the caller: others that the call may run do not
+	Hands Hands     // of a function that has one operand: what it hands to that
 }
 
 // A Summary is what callers know of a function. The fields are exported, and of plain
@@ -342,7 +362,7 @@ func Join(s, t *Summary) *Summary {
 
 func joinParam(a, b Param) Param {
 	p := Param{Freed: a.Freed.Join(b.Freed), Escapes: a.Escapes.Join(b.Escapes), Retained: a.Retained,
-		Calls: min(a.Calls, b.Calls), Looked: Looked{Reads: min(a.Reads, b.Reads)}}
+		Called: Called{Calls: min(a.Calls, b.Calls)}, Looked: Looked{Reads: min(a.Reads, b.Reads)}}
 	if a.Retained != b.Retained {
 		p.Retained, p.Escapes = false, When{Cond: Maybe} // who owes how many frees is not known
 	}
@@ -356,6 +376,9 @@ func joinParam(a, b Param) Param {
 	p.Sets = a.Sets.Join(b.Sets)
 	if a.Takes == b.Takes {
 		p.Takes = a.Takes
+	}
+	if a.Hands == b.Hands {
+		p.Hands = a.Hands
 	}
 	p.Waits = slices.DeleteFunc(slices.Clone(a.Waits), func(g string) bool { return !slices.Contains(b.Waits, g) })
 	p.Parts = joinParts(a.Parts, b.Parts, func(path string) Param { return joinParam(a.At(path), b.At(path)) })
@@ -387,6 +410,9 @@ func joinMade(a, b []Made) (out []Made) {
 func joinResult(a, b Result) Result {
 	r := Result{Owned: a.Owned.Join(b.Owned), Views: a.Views | b.Views, Needs: a.Needs | b.Needs,
 		Tells: a.Tells | b.Tells, Shows: a.Shows | b.Shows, Is: a.Is | b.Is}
+	if a.Hands == b.Hands {
+		r.Hands = a.Hands
+	}
 	r.Must, r.Some = a.Must && b.Must, max(a.Some, b.Some)
 	if r.Owned.Cond != Never {
 		r.Nil, r.Holes, r.Error = a.Nil || b.Nil, a.Holes || b.Holes, a.Error && b.Error

@@ -36,7 +36,7 @@ func (s *Summary) String() string {
 				}
 			}
 		}
-		out = s.is(out, name, r)
+		out = r.Hands.text(s.is(out, name, r), name)
 	}
 	if len(out) == 0 {
 		return "borrows"
@@ -124,6 +124,7 @@ func (s *Summary) param(out []string, name string, p Param) []string {
 	if p.Calls != Anyhow {
 		out = append(out, name+calledText[p.Calls])
 	}
+	out = p.Hands.text(out, name)
 	if p.Reads == Handle {
 		out = append(out, name+handleOnly)
 	}
@@ -232,12 +233,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 		if fills || turns {
 			t += " borrowed"
 		}
-		t, calls := cutCalled(t)
-		t, takes, err := cutGrows(t, sig)
+		t, more, err := cutMore(t, sig)
 		if err != nil {
 			return nil, err
 		}
-		t, made := cutMade(t)
 		t, path := cutPath(t)
 		t, failed := strings.CutSuffix(t, withError)
 		full := strings.Replace(t, " with holes", "", 1)
@@ -259,6 +258,10 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 				*s.Results[c.Operand.Index].told()[word] |= 1 << s.index(c.Of)
 				continue
 			}
+			if more.hands.Of != 0 && c.Operand.Kind == spec.Result {
+				s.Results[c.Operand.Index].Hands.add(more.hands)
+				continue
+			}
 			of := s
 			if path != "" {
 				of = Blank(sig)
@@ -275,11 +278,8 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 				p := &of.Params[of.index(c.Operand)]
 				p.Filled, p.Turned = p.Filled || fills, p.Turned || turns
 			}
-			if calls != Anyhow && c.Operand.Kind != spec.Result {
-				of.Params[of.index(c.Operand)].Calls = calls
-			}
 			if c.Operand.Kind != spec.Result {
-				of.Params[of.index(c.Operand)].gets(made, takes)
+				of.Params[of.index(c.Operand)].gets(more)
 			}
 			if onTrue && c.Operand.Kind == spec.Result {
 				of.Results[c.Operand.Index].Owned.Cond = OnTrue
@@ -292,12 +292,35 @@ func Parse(text string, sig *types.Signature) (*Summary, error) {
 	return s, nil
 }
 
-// gets adds what a clause says is put into what an operand leads to.
-func (p *Param) gets(made *Made, t Takes) {
-	if made != nil {
-		p.Made = append(p.Made, *made)
+// more is what a clause says of an operand that no spec has words for.
+type more struct {
+	made  *Made
+	takes Takes
+	hands Hands
+	calls Calls
+}
+
+// cutMore returns a clause that says such a thing as one that says that the operand is borrowed.
+func cutMore(clause string, sig *types.Signature) (rest string, m more, err error) {
+	rest, m.hands = cutHands(clause)
+	rest, m.calls = cutCalled(rest)
+	if rest, m.takes, err = cutGrows(rest, sig); err != nil {
+		return "", m, err
 	}
-	p.Takes = Takes{p.Takes.Own || t.Own, p.Takes.Of | t.Of}
+	rest, m.made = cutMade(rest)
+	return rest, m, nil
+}
+
+// gets adds what a clause says more of an operand.
+func (p *Param) gets(m more) {
+	if m.made != nil {
+		p.Made = append(p.Made, *m.made)
+	}
+	if m.calls != Anyhow {
+		p.Calls = m.calls
+	}
+	p.Takes = Takes{p.Takes.Own || m.takes.Own, p.Takes.Of | m.takes.Of}
+	p.Hands.add(m.hands)
 }
 
 // cutCalled returns a clause that says how a function is called as one that says that it is borrowed.

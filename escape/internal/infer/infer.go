@@ -81,7 +81,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 		if f.In.Owns(p.Type()) && looksOnly(f, p) {
 			s.Params[k].Reads = effect.Handle
 		}
-		s.Params[k].Made = e.makes(p)
+		s.Params[k].Made, s.Params[k].Hands = e.makes(p), e.hands(p)
 		s.Params[k].Waits = f.Joins().Waited(f.SSA, p)
 		if !followed[k] && !effect.Plain(p.Type()) {
 			e.lent(s, k, p)
@@ -105,7 +105,7 @@ func Summary(f *own.Func, frees *effect.Frees) *effect.Summary {
 	}
 	for n := range s.Results {
 		e.result(s, n)
-		s.Results[n].Some = e.some(n)
+		s.Results[n].Some, s.Results[n].Hands = e.some(n), e.handing(n)
 	}
 	return s
 }

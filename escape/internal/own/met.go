@@ -90,7 +90,7 @@ func (p *Point) Reads(t Token) bool {
 // NeededBy lists the values that may hold t and are needed from here on a path on which t is owned.
 func (p *Point) NeededBy(t Token) []ssa.Value {
 	var out []ssa.Value
-	for v := range p.needing(t) {
+	for v := range p.Needing(t, Owned) {
 		if !slices.Contains(out, v) {
 			out = append(out, v)
 		}
@@ -98,10 +98,11 @@ func (p *Point) NeededBy(t Token) []ssa.Value {
 	return out
 }
 
-func (p *Point) needing(t Token) iter.Seq[ssa.Value] {
+// Needing lists the values that may hold t and are needed from here on a path on which it is one of as.
+func (p *Point) Needing(t Token, as Status) iter.Seq[ssa.Value] {
 	return func(yield func(ssa.Value) bool) {
 		for i, c := range p.s {
-			if c == nil || c.st[t]&Owned == 0 || p.l[i] == nil {
+			if c == nil || c.st[t]&as == 0 || p.l[i] == nil {
 				continue
 			}
 			for k, v := range p.g.Values {

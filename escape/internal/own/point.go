@@ -180,7 +180,7 @@ func (p *Point) Status(t Token) Status {
 
 // Needed reports whether a value that may hold t is needed from here on a path on which t is owned.
 func (p *Point) Needed(t Token) bool {
-	for range p.needing(t) {
+	for range p.Needing(t, Owned) {
 		return true
 	}
 	return false
@@ -191,11 +191,8 @@ func (g *Group) isParam(t Token) bool { return g.Sites[t/2].Param >= 0 }
 
 // neededBy reports whether a value of l, which are needed, may hold t.
 func (g *Group) neededBy(c *combo, l flow.Bits, t Token) bool {
-	if l == nil {
-		return false
-	}
 	for v := range g.Values {
-		if l.Has(v) && g.mayHold(c, v, t) {
+		if l != nil && l.Has(v) && g.mayHold(c, v, t) {
 			return true
 		}
 	}

@@ -40,7 +40,7 @@ func (g *Group) findRegion() {
 			in[n] = true
 		}
 	}
-	if slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Param >= 0 }) {
+	if slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.AtEntry() }) {
 		for n := range graph.Nodes { // what becomes of a parameter is wanted to the end
 			in[n] = true
 		}

@@ -16,11 +16,6 @@ import (
 func (g *Group) start(node int) state {
 	c := g.newCombo()
 	for k, s := range g.Sites {
-		if v := g.index[s.Value]; s.Param >= 0 && node == 0 {
-			c.st[2*k] = Owned
-			c.must[2*k].Add(v)
-			g.mark(c, v, k)
-		}
 		if s.Param < 0 && slices.ContainsFunc(g.f.Graph.Preds[node], func(p int) bool {
 			n, _, _ := g.f.Where(s.Value)
 			return !g.Within(p) && g.f.order.Reaches(n, p)
@@ -35,6 +30,11 @@ func (g *Group) start(node int) state {
 	for k := range s {
 		if !g.ruledOut(k, node) {
 			s[k] = c.clone()
+			for n, site := range g.Sites {
+				if site.AtEntry() && node == 0 {
+					g.make(s[k], k, n)
+				}
+			}
 		}
 	}
 	return s

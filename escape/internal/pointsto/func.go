@@ -14,7 +14,7 @@ import (
 type Site struct {
 	N     int
 	Value ssa.Value // what it makes: a call, a result of one, or a parameter
-	Param int       // index of the parameter, behind them of the captured variable; -1 for a call
+	Param int       // index of the parameter, behind them of the captured variable; -1 for what is made here
 	Unless
 	Part  string      // of the parameter, or of the result of the call: a path; "": all of it
 	With  []ssa.Value // what goes with it when it is freed
@@ -121,9 +121,16 @@ const most = 64
 
 // find fills Sites.
 func (f *Func) find() {
+	handed := f.handed()
 	for k, p := range f.SSA.Params {
 		if f.In.Owns(p.Type()) && !f.Objects[p] {
-			f.site(&Site{Value: p, Param: k})
+			s := &Site{Value: p, Param: k}
+			if f.site(s); handed.Of>>k&1 == 1 {
+				s.Param, s.Nil = -1, handed.Nil>>k&1 == 1
+				if last := f.SSA.Params[len(f.SSA.Params)-1]; last != p && effect.IsError(last.Type()) {
+					s.Error = last
+				}
+			}
 			continue
 		}
 		for _, part := range f.Fields(p) {

@@ -84,6 +84,9 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 	}
 	k.args = append([]ssa.Value{com.Value}, com.Args...)
 	k.sum = worst(len(k.args), com.Signature().Results().Len())
+	if len(com.Args) == 1 {
+		k.sum.Params[1].Hands = f.c.handsOn(com.Value)
+	}
 	if _, ok := com.Value.(*ssa.Parameter); ok { // of the root, or of a literal that nobody here calls
 		k.given = !f.some(callees, func(e elem) bool {
 			return e.obj.kind != paramObj || e.path != "" || !callable(e.obj.typ)
@@ -356,7 +359,11 @@ func (f *family) operands(k *call) {
 					Counts: p.Counts, Together: p.Together, Tells: p.Tells && callable(o.typ)})
 				f.passesOn(o, a, p.Clears)
 			case o.kind == litObj && slices.Contains(k.callbacks, o.fn):
-				f.calledBack(o, all)
+				var handed []Result
+				if s.has(id) {
+					handed = k.sum.param(n).Hands
+				}
+				f.calledBack(o, all, handed)
 			case o.kind == litObj && !f.member[o.fn]:
 				f.escape(s)
 			}

@@ -25,6 +25,7 @@ type free struct {
 	keep       bool             // it only keeps alive
 	met        map[*object]bool // the sites whose resource a walk brought there
 	captured   []capture        // what literals that are made behind it have of what it freed
+	hands      *Result          // it is no free, but a call that hands that to a function, for the summary
 }
 
 // An operand is what F is given.
@@ -361,9 +362,8 @@ func (c *checker) followSites(g *graph, frees []*free, sites set) {
 
 // mayFail reports whether a site may yield zero.
 func (g *graph) mayFail(o *object) bool {
-	call := o.at.(*ssa.Call)
-	n := call.Call.Signature().Results().Len()
-	return g.made(o).Zero || n > 1 && isError(g.calls[call].resultType(n-1))
+	beside := o.beside()
+	return g.made(o).Zero || beside.Len() > 1 && isError(beside.At(beside.Len()-1).Type())
 }
 
 // walk follows one resource, or zero.

@@ -90,9 +90,13 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 	for _, d := range all {
 		names := operandNames(d)
 		t := *s
-		t.Params, t.Where, t.Theirs = slices.Clone(s.Params), nil, 0
+		t.Params, t.Where, t.Theirs, t.Results = slices.Clone(s.Params), nil, 0, slices.Clone(s.Results)
+		for n := range t.Results {
+			t.Results[n].Hands = nil
+		}
 		for n := range t.Params {
 			p := &t.Params[n]
+			p.Hands = nil
 			switch {
 			case len(names) == len(t.Params) && d.Body != nil && !inBody(d.Body, names[n]) && !p.Frees:
 			case p.Frees:

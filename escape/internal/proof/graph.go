@@ -261,6 +261,9 @@ func (g *graph) inserted(pos token.Pos) bool {
 
 // made returns what is said of what a site makes.
 func (g *graph) made(o *object) Result {
+	if r, handed := g.f.owns[o.at]; handed {
+		return r
+	}
 	if k := g.calls[o.at.(ssa.CallInstruction)]; k != nil {
 		return k.sum.partOfResult(o.index)
 	}

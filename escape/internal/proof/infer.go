@@ -76,7 +76,7 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 	s := &Summary{Params: make([]Param, len(fn.Params)), Results: make([]Result, n), Recovers: recovers(fn)}
 	for i, p := range fn.Params {
 		s.Params[i] = f.params[i]
-		s.Params[i].NilOK, s.Params[i].Waits = c.zeroReturns(fn, p), f.waits(p)
+		s.Params[i].NilOK, s.Params[i].Waits, s.Params[i].Hands = c.zeroReturns(fn, p), f.waits(p), f.hands(p)
 		if s.Params[i].Frees {
 			c.silent(fn, p, &s.Params[i])
 			s.Params[i].FreesIf = f.onlyIf(i)
@@ -109,6 +109,7 @@ func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 		}
 	}
 	for j, r := range f.rets[fn] {
+		s.Results[j].Hands = c.returnsHanding(fn, j)
 		is := owned(f, r, in, fn.Signature.Results().At(j).Type())
 		if !is && !f.mayBeFresh(j) {
 			f.readResult(j, &s.Results[j])
@@ -222,7 +223,7 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 				return
 			}
 			good = good && p&phaseMask != freed
-			res.Beside = res.Beside || w.denies(i, p)
+			res.Beside = res.Beside || w.denies(i.Results, i, p)
 			for id := range s.all() {
 				switch w.mark(id).kind {
 				case left, offered, held:
@@ -261,8 +262,7 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 		w.ret = func(s *set, p phase, i *ssa.Return) {
 			last := i.Results[len(i.Results)-1]
 			switch one := len(i.Results) == 1; {
-			case !holds(w, s, i):
-			case !one && isError(last.Type()) && w.nilAt(last, i, p) == no:
+			case !holds(w, s, i), w.fails(i.Results, i, p):
 			case !one && isBool(last.Type()) && w.value(last, isTrue, p) == no:
 				withOK++
 			default:
@@ -284,12 +284,19 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 	}
 }
 
-// denies reports whether the last result of a return, an error or a flag, may say that nothing was made.
-func (w *walker) denies(i *ssa.Return, p phase) bool {
-	if len(i.Results) < 2 {
+// fails reports whether the last of what a return or a call gives is an error.
+func (w *walker) fails(given []ssa.Value, i ssa.Instruction, p phase) bool {
+	last := given[len(given)-1]
+	return len(given) > 1 && isError(last.Type()) && w.nilAt(last, i, p) == no
+}
+
+// denies reports whether the last of what a return or a call gives, an error or a flag, may say that nothing
+// was made.
+func (w *walker) denies(given []ssa.Value, i ssa.Instruction, p phase) bool {
+	if len(given) < 2 {
 		return false
 	}
-	last := i.Results[len(i.Results)-1]
+	last := given[len(given)-1]
 	switch {
 	case isError(last.Type()):
 		return w.nilAt(last, i, p) != yes && !tested(last, i.Block(), token.EQL)

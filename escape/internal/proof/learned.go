@@ -86,19 +86,18 @@ func truth(b bool) byte {
 // says returns what v, a result beside the resource that is followed, says of it: an error that is not nil,
 // and a flag that is false, say that nothing was made, but for bodies that are known to return both.
 func (w *walker) says(v ssa.Value, kind atomKind, p phase) byte {
-	e, ok := v.(*ssa.Extract)
-	if !ok || w.site == nil || e.Tuple != w.site.at || p&phaseMask != newest {
+	n := w.site.besides(v)
+	if n < 0 || p&phaseMask != newest {
 		return nothing
 	}
 	made := w.g.made(w.site)
 	if !w.zero && made.Beside {
 		return nothing
 	}
-	last := w.site.at.(*ssa.Call).Call.Signature().Results().Len() - 1
 	switch {
-	case kind == isNil && isError(e.Type()) && e.Index == last && !(w.zero && made.Zero):
+	case kind == isNil && isError(v.Type()) && n == w.site.beside().Len()-1 && !(w.zero && made.Zero):
 		return truth(!w.zero)
-	case kind == isTrue && made.OK == e.Index+1:
+	case kind == isTrue && made.OK == n+1:
 		return truth(!w.zero)
 	}
 	return nothing

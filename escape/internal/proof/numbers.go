@@ -38,7 +38,7 @@ func (e elem) addressOf(step string) (at elem, ok bool) {
 		return elem{}, false
 	}
 	for _, r := range step {
-		if !isStruct(t) {
+		if t == nil || !isStruct(t) { // nil: it is converted to another type
 			return elem{}, false
 		}
 		path += string(r)

@@ -139,6 +139,39 @@ func f() {
 	m.Free() //F
 }
 `, "not made here"},
+	{"an operand is converted to a type with other fields", `
+type small struct{ n int }
+
+type big struct {
+	a, b int
+	c    struct{ p, q *B }
+}
+
+func (b *big) reset() { b.c.q = nil }
+
+func g(s *small) { (*big)(unsafe.Pointer(s)).reset() }
+
+func f(s *small) {
+	g(s)
+	b := Make()
+	b.Use()
+	b.Free() //F
+}
+`, `
+type small struct{ p *B }
+
+type big struct{ p, q *B }
+
+func (b *big) reset() { b.p = nil }
+
+func f(s *small) {
+	b := Make()
+	s.p = b
+	(*big)(unsafe.Pointer(s)).reset()
+	b.Use()
+	b.Free() //F
+}
+`, "handed to somebody"},
 }
 
 const matrix = `

@@ -19,7 +19,8 @@ func TestPairs(t *testing.T) {
 		operandPairs, elementPairs, groupPairs, closurePairs, libraryPairs,
 		viewerPairs, theirPairs, capturePairs, channelPairs, dataPairs, parameterPairs, rewrittenPairs,
 		zeroPairs, keptPairs, clearPairs, valuePairs, nestedPairs, constraintPairs, writePairs, aliasPairs,
-		grownPairs, copiedPairs, instancePairs, readPairs, unlessPairs, numberPairs, waitPairs, destroyerPairs, followedPairs) {
+		grownPairs, copiedPairs, instancePairs, readPairs, unlessPairs, numberPairs, waitPairs, destroyerPairs, followedPairs,
+		handsPairs) {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.right != "" {
 				r := l.prove(t, tt.right)

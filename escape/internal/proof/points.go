@@ -85,8 +85,9 @@ type locations struct {
 	elemID  map[elem]int
 	made    map[key]*object
 	vals    map[key]*set
-	olds    map[*object]bool // see older
-	content []set            // by element
+	olds    map[*object]bool     // see older
+	content []set                // by element
+	owns    map[ssa.Value]Result // operands of literals that a call hands what it made
 	rets    map[*ssa.Function][]set
 }
 
@@ -105,7 +106,7 @@ const (
 // taken for their library's.
 func (c *checker) newFamily(root *ssa.Function, theirs mask) *family {
 	f := &family{c: c, root: root, theirs: theirs, member: map[*ssa.Function]bool{}, locations: locations{elemID: map[elem]int{},
-		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}}}
+		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}, owns: map[ssa.Value]Result{}}}
 	var collect func(fn *ssa.Function)
 	collect = func(fn *ssa.Function) {
 		f.fns = append(f.fns, fn)
@@ -373,19 +374,24 @@ func (f *family) spread(o *object) {
 		f.put(o.ids[0], set{1 << unknownElem})
 	}
 	if o.kind == litObj {
-		f.calledBack(o, set{1 << unknownElem})
+		f.calledBack(o, set{1 << unknownElem}, nil)
 	}
 }
 
-// calledBack notes that a literal may be called with args by somebody who may keep what it returns.
-func (f *family) calledBack(o *object, args set) {
+// calledBack notes that a literal may be called with args, and what it is handed, by somebody who may keep
+// what it returns.
+func (f *family) calledBack(o *object, args set, handed []Result) {
 	if !f.member[o.fn] {
 		return
 	}
 	f.changed = f.changed || !o.called
 	o.called = true
-	for _, p := range o.fn.Params {
-		f.flow(p, 0, args)
+	for n, p := range o.fn.Params {
+		if n < len(handed) && handed[n].Owned {
+			f.flow(p, 0, f.hand(p, handed[n]))
+		} else {
+			f.flow(p, 0, args)
+		}
 	}
 	for _, r := range f.rets[o.fn] {
 		f.escape(r)

@@ -14,7 +14,7 @@ import (
 // sites is what may hold when a site runs.
 type sites struct {
 	makes map[ssa.Value]bool
-	at    map[*ssa.Call][]way
+	at    map[ssa.Value][]way
 	over  string                   // why that was given up
 	races map[*ssa.DebugRef]*spawn // what was put in reads there what this, which may run, can reach
 }
@@ -24,7 +24,7 @@ func (g *graph) beforeSites() *sites {
 	if g.sites != nil {
 		return g.sites
 	}
-	g.sites = &sites{makes: map[ssa.Value]bool{}, at: map[*ssa.Call][]way{},
+	g.sites = &sites{makes: map[ssa.Value]bool{}, at: map[ssa.Value][]way{},
 		races: map[*ssa.DebugRef]*spawn{}}
 	w := g.f.c.walker(g, nil, nil, false, nil)
 	w.sites = g.sites
@@ -77,8 +77,8 @@ func (c *checker) raced(g *graph, d *differ) {
 	}
 }
 
-// reached notes what holds where a call returns.
-func (st *sites) reached(v *ssa.Call, p phase, s *set) {
+// reached notes what holds where a call returns, or where what is handed to a literal is there.
+func (st *sites) reached(v ssa.Value, p phase, s *set) {
 	if st.makes[v] {
 		st.at[v] = append(st.at[v], way{p: p, marks: s.clone()})
 	}

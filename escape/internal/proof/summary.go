@@ -59,6 +59,8 @@ type Param struct {
 	PartsNil bool
 	Clears   []string // these may be given zero, or what is no handle
 	Waits    []string // these are groups, and have been waited for
+
+	Hands []Result // it is a function: what it is called with by operand, and owns from then on (hands.go)
 }
 
 // A Slot is a field of what an operand is or points to, of some that of a slice.
@@ -129,7 +131,7 @@ func (p Param) writes() bool { return p.Stores || p.Grown != 0 || len(p.Clears) 
 // to that.
 func (p Param) passed() Param {
 	p.Stores, p.Clears, p.Gives, p.Numbers = p.writes(), nil, 0, nil
-	p.Into, p.Grown, p.Waits, p.Moves = nil, 0, nil, nil
+	p.Into, p.Grown, p.Waits, p.Moves, p.Hands = nil, 0, nil, nil, nil
 	return p
 }
 
@@ -146,19 +148,20 @@ func (b mask) has(n int) bool { return b&bit(n) != 0 }
 
 // A Result is what a function returns at one place.
 type Result struct {
-	Owned   bool   // it is owned by the caller, or zero
-	Vouched bool   // an embedded line says so: its methods do what such lines say of its interface
-	Bare    bool   // where it is zero it is nil, and no nil pointer in an interface
-	Zero    bool   // it may be zero although the call succeeded
-	OK      int    // 1 + the result that is true where it is not zero; 0: there is none
-	Beside  bool   // it may be there although the last result, an error or OK, says that it is not
-	Derived []int  // of these operands it may hold a part
-	Read    []Slot // it may be what these fields of operands have
-	Data    bool   // a line that comes with lastuse says that it views the receiver: numbers there are data
-	Is      []int  // it may be one of these operands itself
-	Exact   bool   // it is one of Is, and nothing else
-	Known   bool   // it holds nothing but what Owned, Derived and Parts say
-	Fresh   bool   // it leads to memory that nobody else has, or is nil as Zero and OK say
+	Owned   bool     // it is owned by the caller, or zero
+	Vouched bool     // an embedded line says so: its methods do what such lines say of its interface
+	Bare    bool     // where it is zero it is nil, and no nil pointer in an interface
+	Zero    bool     // it may be zero although the call succeeded
+	OK      int      // 1 + the result that is true where it is not zero; 0: there is none
+	Beside  bool     // it may be there although the last result, an error or OK, says that it is not
+	Derived []int    // of these operands it may hold a part
+	Read    []Slot   // it may be what these fields of operands have
+	Data    bool     // a line that comes with lastuse says that it views the receiver: numbers there are data
+	Is      []int    // it may be one of these operands itself
+	Exact   bool     // it is one of Is, and nothing else
+	Known   bool     // it holds nothing but what Owned, Derived and Parts say
+	Hands   []Result // what it, a function, hands to the one that it is called with, by operand
+	Fresh   bool     // it leads to memory that nobody else has, or is nil as Zero and OK say
 	Parts   []Part
 
 	// All that it holds of an operand, a struct, is these fields, numbers or texts, unless one has no path.

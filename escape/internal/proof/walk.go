@@ -207,10 +207,16 @@ func (w *walker) start() {
 		return
 	}
 	if w.site != nil {
-		v := w.site.at.(*ssa.Call)
 		before := w.g.beforeSites()
-		for _, a := range before.at[v] {
-			w.push(w.g.calls[v].point+1, a.p|newest, w.makes(v, ptr(a.marks)))
+		for _, a := range before.at[w.site.at] {
+			switch v := w.site.at.(type) {
+			case *ssa.Call:
+				w.push(w.g.calls[v].point+1, a.p|newest, w.makes(v, ptr(a.marks)))
+			case *ssa.Parameter:
+				s := ptr(a.marks)
+				w.set(s, v, 0, true)
+				w.push(w.g.first(v.Parent().Blocks[0]), a.p|newest, s)
+			}
 		}
 		w.over = before.over
 		return
@@ -298,7 +304,7 @@ func (w *walker) exec(n int, p phase, s *set) {
 	w.now = n
 	switch pt.kind {
 	case atEnter:
-		p = w.entered(p, pt.fn)
+		p = w.handed(w.entered(p, pt.fn), pt.fn, s)
 		if len(pt.fn.Blocks) > 0 {
 			w.push(w.g.first(pt.fn.Blocks[0]), p, s)
 		}

@@ -163,7 +163,7 @@ func (w *walker) external(k *call, p phase, s *set, touched func(ssa.Value) bool
 			s.add(w.id(markKey{kind: left, at: k.at}))
 			free = free || par.Frees
 		case w.f.literals(a):
-		case par.Frees && par.Repeatable:
+		case par.Frees && par.Repeatable && !w.isHanded(p):
 			free = true
 		case par.Frees:
 			w.use(p, Once, "it is freed by "+name(k), k.at)
@@ -236,7 +236,7 @@ func (w *walker) onlyViewed(p Param, pts set) bool {
 // hits returns how often F may free what is followed: it is the operand, or what that leads to, or in some
 // fields of it.
 func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
-	arg := w.g.calls[x.at].args[0]
+	arg := x.arg
 	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
 	if len(x.parts) == 0 || w.f.some(x.from, other) {
 		_, now := x.at.(*ssa.Call) // of one that is deferred fresh asks it
@@ -278,7 +278,7 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		return
 	}
 	if w.zero {
-		if !x.nilOK {
+		if !x.nilOK && !(x.hands != nil && w.fails(x.at.Common().Args, x.at, p)) {
 			w.fault(n, Fresh, "it may be nil", k.at)
 		}
 		if w.site == nil {
@@ -292,6 +292,9 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		w.use(p, Dead, "it is kept alive", k.at)
 	case q == newest || q == older:
 		x.met[w.site] = true
+		if x.hands != nil {
+			x.hands.Beside = x.hands.Beside || w.denies(x.at.Common().Args, x.at, p)
+		}
 		if w.ends(n, x, k, s); hits > 1 { // what the first frees may lead to the second
 			w.fault(n, Once, "it may be in what is freed twice", k.at)
 		}
