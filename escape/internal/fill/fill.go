@@ -8,8 +8,8 @@
 //     into what is in the field: an item of a slice or a map, a part of a struct, or what a function puts
 //     there which is given its address.
 //   - A loss is an instruction by which a field perhaps has that no more: it is freed, set to nothing, or put
-//     somewhere else as well; where what is in there is freed behind a test or in a loop, it is the load for
-//     that. What comes behind a loss is a gift nevertheless, and so is what a way has that passes none.
+//     somewhere else as well; where what is in there is freed behind a test, it is the load for that, and in
+//     a loop, it is where that begins. What comes behind a loss is a gift nevertheless, and so is what a way has that passes none.
 package fill
 
 import (
@@ -34,9 +34,10 @@ type Gift struct {
 	Pos     token.Pos       // where it is made, or given
 	Site    *pointsto.Site  // that is stored in the field; may be nil
 	Inside  bool
-	Through bool // by a function that is given the address of what is in the field
-	Success bool // that is so wherever the instruction does not fail
-	Fails   bool // and somewhere that it fails
+	Through bool      // by a function that is given the address of what is in the field
+	Success bool      // that is so wherever the instruction does not fail
+	Fails   bool      // and somewhere that it fails
+	Freed   token.Pos // by the function itself, behind it
 	losses  []ssa.Instruction
 }
 
@@ -121,6 +122,7 @@ type loss struct {
 	field int             // or every
 	at    ssa.Instruction // nil: it may be anywhere
 	later bool            // by a call that is deferred there
+	free  token.Pos       // of the call, if it is one
 }
 
 // every stands for all fields.
@@ -133,8 +135,8 @@ func freed(p effect.Part[effect.Param]) bool { return p.Is.Freed.Cond != effect.
 // way.
 func Gifts(f *own.Func, of ...ssa.Value) []Gift {
 	w := &walk{f: f, of: of, seen: map[ssa.Value]bool{}}
-	for _, v := range of {
-		w.value(v)
+	for k := 0; k < len(w.of); k++ {
+		w.value(w.of[k])
 	}
 	for k := range w.gifts {
 		g := &w.gifts[k]
@@ -144,7 +146,10 @@ func Gifts(f *own.Func, of ...ssa.Value) []Gift {
 				l.at = nil
 			}
 			if is(l) {
-				g.losses = append(g.losses, l.at)
+				g.losses = append(g.losses, loop(l.at, g.At))
+				if l.free.IsValid() && l.at != nil && ir.Leads(g.At, l.at) {
+					g.Freed = l.free
+				}
 			}
 		}
 		for _, l := range w.looks {
@@ -158,12 +163,38 @@ func Gifts(f *own.Func, of ...ssa.Value) []Gift {
 	})
 }
 
-// inside reports whether a literal does anything with a field of values of the type.
+// loop returns the beginning of the loop that an instruction is in, or the test in front of it, if another one
+// is not: in there each part may have its turn.
+func loop(in, out ssa.Instruction) ssa.Instruction {
+	if in == nil || !ir.Circles(in.Block()) || ir.Leads(in, out) {
+		return in
+	}
+	b := in.Block()
+	for b.Idom() != nil && ir.Leads(in, b.Idom().Instrs[0]) {
+		b = b.Idom()
+	}
+	if d := b.Idom(); d != nil && len(d.Succs) == 2 && slices.Contains(d.Succs, b) && ir.Leads(in, d.Succs[1].Instrs[0]) {
+		return d.Instrs[len(d.Instrs)-1]
+	}
+	return b.Instrs[0]
+}
+
+// loads lists what a function reads of a variable.
+func loads(a *ssa.Alloc) (out []ssa.Value) {
+	for _, i := range *a.Referrers() {
+		if load, ok := i.(*ssa.UnOp); ok {
+			out = append(out, load)
+		}
+	}
+	return out
+}
+
+// inside reports whether a literal does more with a field of values of the type than to compare it.
 func (w *walk) inside(l *ssa.Function, field int) bool {
 	for _, b := range l.Blocks {
 		for _, i := range b.Instrs {
 			a, ok := i.(*ssa.FieldAddr)
-			if ok && a.Field == field && types.Identical(a.X.Type(), w.of[0].Type()) {
+			if ok && a.Field == field && types.Identical(a.X.Type(), w.of[0].Type()) && !onlyCompared(a) {
 				return true
 			}
 		}
@@ -171,8 +202,21 @@ func (w *walk) inside(l *ssa.Function, field int) bool {
 	return slices.ContainsFunc(l.AnonFuncs, func(m *ssa.Function) bool { return w.inside(m, field) })
 }
 
+// onlyCompared reports whether what is at an address is read to be compared, and nothing else.
+func onlyCompared(v ssa.Value) bool {
+	return !slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
+		switch i := i.(type) {
+		case *ssa.BinOp, *ssa.DebugRef:
+			return false
+		case *ssa.UnOp:
+			return !onlyCompared(i)
+		}
+		return true
+	})
+}
+
 func (w *walk) lose(field int, at ssa.Instruction) {
-	w.losses = append(w.losses, loss{field, at, false})
+	w.losses = append(w.losses, loss{field: field, at: at})
 }
 
 // value looks at the uses of the value.
@@ -184,6 +228,9 @@ func (w *walk) value(v ssa.Value) {
 		case *ssa.Store:
 			if from, ok := memory.Literal(i); ok && from != nil && i.Addr == v {
 				w.literal(from, i)
+			}
+			if a, ok := i.Addr.(*ssa.Alloc); ok && i.Val == v && len(ir.Stores(a)) == 1 {
+				w.of = append(w.of, loads(a)...) // literals share it
 			}
 		case ssa.CallInstruction:
 			w.call(i, v, func(p effect.Param) {
@@ -268,7 +315,7 @@ func (w *walk) address(a ssa.Value, field int, direct bool) {
 				w.give(Gift{Field: field, At: i, Inside: true, Success: true})
 			}
 		case *ssa.UnOp:
-			if isContainer(i.Type()) {
+			if IsContainer(i.Type()) {
 				w.container(i, field)
 			}
 			w.looks = append(w.looks, w.asks(i, field)...)
@@ -339,10 +386,10 @@ func (w *walk) asks(load *ssa.UnOp, field int) (out []loss) {
 	for _, i := range *load.Referrers() {
 		switch i := i.(type) {
 		case *ssa.BinOp:
-			return []loss{{field, load, false}}
+			return []loss{{field: field, at: load}}
 		case *ssa.Call:
 			if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
-				return []loss{{field, load, false}}
+				return []loss{{field: field, at: load}}
 			}
 		}
 	}
@@ -363,7 +410,9 @@ func (w *walk) taken(v ssa.Value, field int, by ssa.Instruction) {
 		case *ssa.UnOp:
 			w.taken(i, field, by)
 		case *ssa.Store:
-			if i.Val == v {
+			if a, copied := i.Addr.(*ssa.Alloc); copied && len(ir.Stores(a)) == 1 {
+				w.taken(a, field, by)
+			} else if i.Val == v {
 				w.lose(field, by)
 			}
 		case *ssa.MapUpdate:
@@ -377,7 +426,7 @@ func (w *walk) taken(v ssa.Value, field int, by ssa.Instruction) {
 				if p.Freed.Cond == effect.Never {
 					return
 				}
-				w.losses = append(w.losses, loss{field, by, now(i) == nil})
+				w.losses = append(w.losses, loss{field, by, now(i) == nil, i.Pos()})
 			})
 		}
 	}
@@ -460,8 +509,8 @@ func isNothing(v ssa.Value) bool {
 	return ok && c.Value == nil
 }
 
-// isContainer reports whether values of a type have items that the value which leads there owns alone.
-func isContainer(t types.Type) bool {
+// IsContainer reports whether values of a type have items that the value which leads there owns alone.
+func IsContainer(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Slice, *types.Map:
 		return true

@@ -8,44 +8,24 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// owed finds that what a site makes is counted, and is not released as often as it is made and retained. That
-// is known where the block in which it is made does both, and nothing else is done with it but to read it.
-func (r *finder) owed(s *pointsto.Site) {
-	made, ok := s.Value.(ssa.Instruction)
-	if !ok || len(s.Moves) == 0 || !r.f.In.Counted(s.Value.Type()) || r.f.Shared(s) {
+// counted finds that what a site makes, or the caller has, is made and retained more often than it is kept and
+// released. That is known where one block does all that, and nothing else is done with it but to read it. What
+// is read again in a field that it was just put into is it as well.
+func (r *finder) counted(s *pointsto.Site) {
+	if s.Part != "" || s.Begun || !r.f.In.Counted(s.Value.Type()) {
 		return
 	}
-	owed := 1
-	for _, v := range r.g.Values {
-		for _, i := range r.f.Users(v) {
-			for _, a := range r.f.Acts(i, v) {
-				count := r.counts(a)
-				here := v == s.Value && i.Block() == made.Block()
-				if a.Op != pointsto.Read && (count == 0 || !here || !slices.Equal(r.f.Holds(v), []pointsto.Hold{{Site: s, As: pointsto.Whole}})) {
-					return
-				}
-				owed += count
-			}
-		}
-	}
-	if owed > 0 {
-		r.add(Finding{Kind: Leak, On: Counted, State: own.Owned, Must: true, Site: s, Pos: s.Pos(), Owed: owed})
-	}
-}
-
-// retained finds that a value which the caller has is retained more often than it is kept. That is known
-// where one block does both, and nothing else is done with the value but to read it. What is read again in a
-// field that it was just put into is it as well.
-func (r *finder) retained(s *pointsto.Site) {
-	if s.Param < 0 || s.Part != "" || !r.f.In.Counted(s.Value.Type()) {
-		return
+	made, here := s.Value.(ssa.Instruction)
+	owed, kept := 0, 0
+	if here {
+		owed = 1
 	}
 	var at ssa.Instruction // which retains it last
-	owed, kept := 0, 0
 	count := func(c *ssa.Call, by int) bool {
 		if by > 0 && (at == nil || at.Block() == c.Block()) {
 			at = c
@@ -54,7 +34,10 @@ func (r *finder) retained(s *pointsto.Site) {
 		return at != nil && at.Block() == c.Block()
 	}
 	for _, v := range r.g.Values {
-		whole := slices.Equal(r.f.Holds(v), []pointsto.Hold{{Site: s, As: pointsto.Whole}})
+		whole := r.only(v) == s
+		if !whole && fill.IsContainer(kindOf(v)) {
+			continue // it is in there, and what is done with that is not done to it
+		}
 		for _, i := range r.f.Users(v) {
 			for _, a := range r.f.Acts(i, v) {
 				put, store := i.(*ssa.Store)
@@ -64,6 +47,8 @@ func (r *finder) retained(s *pointsto.Site) {
 					if !count(i.(*ssa.Call), by) {
 						return
 					}
+				case whole && a.Op == pointsto.Put: // into a slice
+					kept++
 				case whole && a.Op == pointsto.Keep && store && put.Val == v:
 					kept++
 					for _, c := range r.readAgain(put) {
@@ -77,9 +62,20 @@ func (r *finder) retained(s *pointsto.Site) {
 			}
 		}
 	}
-	if owed > kept && kept > 0 {
-		r.add(Finding{Kind: Leak, On: Counted, State: own.Owned, Must: true, Site: s, Pos: at.Pos(), Owed: owed - kept})
+	if at == nil || owed <= kept || kept == 0 && (!here || at.Block() != made.Block() || r.f.Shared(s)) {
+		return
 	}
+	fd := Finding{Kind: Leak, On: Counted, State: own.Owned, Must: true, Site: s, Pos: at.Pos(), Owed: owed - kept}
+	if kept == 0 {
+		fd.Pos = s.Pos()
+	}
+	r.add(fd)
+}
+
+// keeps reports whether a store puts its value where others may have it, or into a slice.
+func keeps(a pointsto.Act) bool {
+
+	return a.Op == pointsto.Keep || a.Op == pointsto.Put || a.Op == pointsto.Grow
 }
 
 // readAgain lists the calls that get as their only operand what a store has just put into a field.

@@ -42,12 +42,9 @@
 // What a call through an interface returns leaks, if some types make it for the caller, others lend it, and
 // nothing is done with it than to look (some.go).
 //
-// What a function has from its caller it must not retain more often than it keeps it (counted.go), nor take a
-// reference to what it made for the only place where it puts that (kept.go). What a deferred call frees as a
-// raw pointer is freed twice if another call frees it as what it is (twice.go). A deferred call that would
-// free what a variable has frees nothing if that is filled behind it (empty.go), and one that would free what
-// is in a slice if something panics does not if that is filled in front of it (guard.go).
+// What a function makes or has from its caller it must not retain more often than it keeps it (counted.go).
+// A deferred call that would free what a variable has frees nothing if that is filled behind it (empty.go).
 //
-// Children that a helper fills one after the other leak where it fails, if who calls it frees them only where
-// it does not, and the helper frees none (half.go).
+// What a helper puts into a field of a parameter leaks where it fails behind that, if who calls it frees it
+// only where it does not (filled.go).
 package find

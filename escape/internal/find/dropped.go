@@ -28,7 +28,7 @@ func (r *finder) dropped(c *pointsto.Site) {
 			continue
 		}
 		s := r.only(put.Value)
-		if s == nil || len(s.Moves) > 0 {
+		if s == nil || s.Param >= 0 || len(s.Moves) > 0 {
 			continue
 		}
 		for _, j := range *m.Referrers() {
@@ -42,7 +42,7 @@ func (r *finder) dropped(c *pointsto.Site) {
 // only returns the site of all that a value may be; nil if there are several.
 func (r *finder) only(v ssa.Value) *pointsto.Site {
 	holds := slices.DeleteFunc(slices.Clone(r.f.Holds(v)), func(h pointsto.Hold) bool { return h.Site.Joint() })
-	if len(holds) == 1 && holds[0].As == pointsto.Whole && holds[0].Site.Param < 0 {
+	if len(holds) == 1 && holds[0].As == pointsto.Whole {
 		return holds[0].Site
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 
 // This file is about variables of a struct type that own what calls put into them, which are given the
 // address. What such a call has put there although it failed, or before another one does, is the function's
-// to free as long as it does not return the variable.
+// to free as long as it does not return the variable. And who frees what a call puts into a field of a
+// parameter where that does not fail has to do so where it does, if nobody else ends values of the type.
 
 // fillings lists the variables that a function fills and forgets where it fails.
 func fillings(f *own.Func) (out []Finding) {
@@ -38,6 +39,33 @@ func fillings(f *own.Func) (out []Finding) {
 			}
 		}
 	})
+	return out
+}
+
+// halves lists the fields of parameters that a function leaves half filled.
+func halves(f *own.Func) (out []Finding) {
+	if !effect.HasError(f.SSA.Signature) {
+		return nil
+	}
+	for _, p := range f.SSA.Params {
+		if p.Type() == memory.Pointee(p.Type()) || !member.IsStruct(memory.Pointee(p.Type())) {
+			continue
+		}
+		s := &pointsto.Site{Value: p, Param: -1, Begun: true}
+		for _, g := range fill.Gifts(f, p) {
+			if !g.Fails || !g.Freed.IsValid() || frees(f, s, g.Field) || ends(f, s, g.Field) {
+				continue
+			}
+			for _, r := range ir.Returns(f.SSA) {
+				failed, known := f.Failed(g.At, r.Block())
+				if failed && known && r.Block() != f.SSA.Recover && g.Reaches(r) {
+					name := member.FieldAt(p, g.Field).Name()
+					out = append(out, Finding{Kind: Leak, On: Half, State: own.Owned, Site: s, Pos: r.Pos(), Other: g.Freed, Field: Given{name, true}})
+					break
+				}
+			}
+		}
+	}
 	return out
 }
 

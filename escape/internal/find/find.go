@@ -44,7 +44,6 @@ const (
 	Begun                     // given up before it is put together
 	Skipped                   // taken out of a channel or a slice, and left on some way
 	Some                      // made by some that a call may run, and lent by others
-	Unguarded                 // put in front of the deferred call that frees it if something panics
 	Half                      // made by a call that then failed
 	Empty                     // given to a deferred call that frees what is in it, and filled behind
 	occasions = iota
@@ -126,8 +125,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 				r.deferredInLoop(own.Token(2*k), s)
 			}
 			r.dropped(s)
-			r.owed(s)
-			r.retained(s)
+			r.counted(s)
 		}
 		for _, v := range verdicts {
 			if v.Due && slices.Contains(g.Sites, v.Site) {
@@ -152,7 +150,7 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 		}
 		out = append(out, fd)
 	}
-	out = slices.Concat(out, some(f), twice(f), keptTwice(f, out), unguarded(f), halves(f), fillings(f), heaps(f, out), empties(f))
+	out = slices.Concat(out, some(f), halves(f), fillings(f), heaps(f, out), empties(f))
 	slices.SortStableFunc(out, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Kind, b.Kind))
 	})

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
@@ -19,6 +20,7 @@ const (
 	Goroutine              // that nobody waits for
 	Pool                   // a sync.Pool
 	Viewer                 // what frees a view of it
+	Raw                    // a deferred call that frees it as a raw pointer, as C's memory often goes back
 	takers    = iota
 )
 
@@ -28,6 +30,7 @@ var handed = [takers]map[Occasion]Kind{
 	Goroutine: {Freed: UseAfterFree},
 	Pool:      {Freed: UseAfterFree, Read: UseAfterFree},
 	Viewer:    {Freed: DoubleFree, Read: UseAfterFree},
+	Raw:       {Freed: DoubleFree},
 }
 
 // taker returns to whom an act hands what a site makes. What a line of a spec says is a view of it, and is
@@ -38,6 +41,9 @@ func (r *finder) taker(s *pointsto.Site, a pointsto.Act) Taker {
 			return Viewer
 		}
 		return Nobody
+	}
+	if raw, ok := a.Of.(*ssa.Convert); ok && a.Op == pointsto.Later && raw.X == s.Value && a.When.Cond == effect.Always && !a.Again {
+		return Raw
 	}
 	switch i := a.Instr.(type) {
 	case *ssa.Send:
@@ -71,8 +77,11 @@ func (r *finder) given(m own.Meeting) {
 		return
 	}
 	fd := Finding{Kind: kind, On: on, State: own.Moved, Site: s, Pos: position(m), To: to}
-	if to == Goroutine { // it is said where that is started
-		fd.Pos, fd.Other = s.Moves[0].Instr.Pos(), fd.Pos
+	switch by := s.Moves[0].Instr.Pos(); to {
+	case Goroutine: // it is said where that is started
+		fd.Pos, fd.Other = by, fd.Pos
+	case Raw:
+		fd.State, fd.Must, fd.To, fd.Other = own.Pending, true, Nobody, by
 	}
 	r.add(fd)
 }

@@ -20,9 +20,6 @@
 // A method that gives all fields something else but one, and frees what some had, forgets that one, if what
 // ends the value frees it (renewed.go).
 //
-// A method that reads what is in a field to its end has to free it if another one does that as well, and no
-// method ends the field otherwise (drained.go).
-//
 // An item of a slice in a field that some method frees is lost if it is given something else, and was used
 // just before. And who frees what such a field has before he takes a reference to what comes may free just
 // that, if both are one: that is said unless he compares them (replaced.go).

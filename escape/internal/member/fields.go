@@ -60,7 +60,6 @@ func Fields(pkg []*own.Func, frees *effect.Frees) []Finding {
 		out = append(out, forgotten(n, ms, put, frees)...)
 		out = append(out, lost(n, ms, put)...)
 		out = append(out, renewed(n, ms, frees)...)
-		out = append(out, drained(n, ms)...)
 	}
 	for _, f := range pkg {
 		out = append(out, replaced(f, methods)...)

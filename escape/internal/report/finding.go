@@ -62,9 +62,6 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	if fd.On == find.Some {
 		return name + " is never freed, although some of what this may call make it for the caller, as at " + At(fd.Other) + made
 	}
-	if fd.On == find.Unguarded {
-		return "what is in " + name + " is lost if this panics: the call that frees it then is deferred later, at " + At(fd.Other)
-	}
 	if fd.On == find.Half {
 		return fmt.Sprintf("what is in %s of %s is freed at %s if the call before succeeds, and not here, where it fails half-way",
 			fd.Field.Name, name, At(fd.Other))
