@@ -44,6 +44,7 @@ const (
 	Begun                     // given up before it is put together
 	Skipped                   // taken out of a channel or a slice, and left on some way
 	Some                      // made by some that a call may run, and lent by others
+	Held                      // retained, to be kept, and left on some way
 	Half                      // made by a call that then failed
 	Empty                     // given to a deferred call that frees what is in it, and filled behind
 	occasions = iota
@@ -145,7 +146,10 @@ func Find(f *own.Func, frees []place.Free, verdicts []place.Verdict, lates []*pl
 	for _, l := range taken.Losses(f, known) {
 		fd := Finding{Kind: Leak, On: Skipped, State: own.Owned, Pos: l.From, Other: l.At}
 		fd.Site = &pointsto.Site{Value: l.Value, Param: -1, Begun: l.All}
-		if l.All {
+		switch {
+		case l.Held:
+			fd.On = Held
+		case l.All:
 			fd.On, fd.Pos, fd.Other, fd.Field.Part = Begun, l.At, l.From, true
 		}
 		out = append(out, fd)

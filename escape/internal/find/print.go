@@ -8,7 +8,7 @@ func (k Kind) String() string {
 // String returns on which occasion something is found, and in which state.
 func (fd Finding) String() string {
 	s := [...]string{"dead", "read", "freed", "deferred", "returned", "kept", "dropped", "counted", "begun",
-		"skipped", "some", "half", "empty"}[fd.On] + " where it is " + fd.State.String()
+		"skipped", "some", "held", "half", "empty"}[fd.On] + " where it is " + fd.State.String()
 	if fd.On != Dead && fd.State != 0 && !fd.Must && fd.To == Nobody {
 		s += " on some ways"
 	}

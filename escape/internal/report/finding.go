@@ -59,6 +59,9 @@ func (w *Reasons) Finding(f *pointsto.Func, fd find.Finding) string {
 	if fd.On == find.Skipped {
 		return name + " is taken out here and freed, but not on the path through " + At(fd.Other)
 	}
+	if fd.On == find.Held {
+		return name + " is retained here, but neither kept nor released on the path through " + At(fd.Other)
+	}
 	if fd.On == find.Some {
 		return name + " is never freed, although some of what this may call make it for the caller, as at " + At(fd.Other) + made
 	}

@@ -34,12 +34,14 @@ type taken struct {
 	in     *shared           // the variable that it is put into; may be nil
 	part   ssa.Value         // the variable of a struct that it is a part of; may be nil
 	frees  []ssa.Instruction // that free it: calls in front of one only borrow it
+	held   bool              // it is a reference, which is put away or handed on on some way
 }
 
 // A Loss is what a function leaves on some way.
 type Loss struct {
 	Value ssa.Value
 	All   bool      // it is a slice, of which what is in it is left
+	Held  bool      // it is a reference that the function took
 	From  token.Pos // where it is taken out, or made
 	At    token.Pos // where the way ends
 }
@@ -49,7 +51,7 @@ func Losses(f *own.Func, known func(ssa.Value) bool) (out []Loss) {
 	member.Each(f.SSA, func(i ssa.Instruction) {
 		for _, t := range takenBy(f, i) {
 			if at := t.skipped(); at.IsValid() {
-				out = append(out, Loss{Value: t.v, From: cmp.Or(t.from, at), At: at})
+				out = append(out, Loss{Value: t.v, From: cmp.Or(t.from, at), At: at, Held: t.held})
 			}
 		}
 		if t := appendedTo(f, i); t != nil && !known(t.v) {
@@ -80,6 +82,10 @@ func takenBy(f *own.Func, i ssa.Instruction) (out []*taken) {
 		}
 	}
 	switch i := i.(type) {
+	case *ssa.Call:
+		if t := heldBy(f, i); t != nil {
+			out = append(out, t)
+		}
 	case *ssa.UnOp:
 		at, elem := i.X.(*ssa.IndexAddr)
 		switch {
@@ -210,6 +216,8 @@ func (t *taken) does(i ssa.Instruction) (freed, gone bool) {
 				load, ok := u.(*ssa.UnOp)
 				return !ok || !effect.Plain(load.Type()) && !t.f.IsNumber(load.Type())
 			})
+		case *ssa.Select: // where it is chosen
+			gone = gone || t.sends(i) < 0
 		case ssa.CallInstruction:
 			free, all := t.called(i)
 			freed, gone = freed || free, gone || all
@@ -275,11 +283,11 @@ func (t *taken) lends(i ssa.CallInstruction) bool {
 // another.
 func (t *taken) skipped() (at token.Pos) {
 	member.Each(t.f.SSA, func(i ssa.Instruction) {
-		if free, _ := t.does(i); free {
+		if free, _ := t.does(i); free || t.held && t.puts(i) {
 			t.frees = append(t.frees, i)
 		}
 	})
-	if len(t.frees) == 0 {
+	if len(t.frees) == 0 || t.held && slices.ContainsFunc(t.frees, t.before) {
 		return at
 	}
 	asked := map[ssa.Value]bool{}
@@ -296,7 +304,9 @@ func (t *taken) skipped() (at token.Pos) {
 			}
 			switch i := i.(type) {
 			case *ssa.Return:
-				at = cmp.Or(at, last)
+				if !t.held || t.fruitless(i) {
+					at = cmp.Or(at, last)
+				}
 			case *ssa.If:
 				_, merged := i.Cond.(*ssa.Phi)
 				known = known && !asked[i.Cond] && !merged
@@ -305,7 +315,7 @@ func (t *taken) skipped() (at token.Pos) {
 		}
 		for _, s := range t.ways(b) {
 			switch {
-			case s == t.by.Block() && (t.in == nil || !t.in.all): // another one is taken out
+			case s == t.by.Block() && !t.held && (t.in == nil || !t.in.all): // another one is taken out
 				at = cmp.Or(at, last)
 			case !seen[s]:
 				seen[s] = true
@@ -333,6 +343,9 @@ func (t *taken) ways(b *ssa.BasicBlock) []*ssa.BasicBlock {
 	c, ok := i.Cond.(*ssa.BinOp)
 	if !ok || c.Op != token.EQL && c.Op != token.NEQ {
 		return b.Succs
+	}
+	if t.sent(c) {
+		return b.Succs[1:]
 	}
 	if e, ok := c.X.(*ssa.Extract); ok && t.chosen != nil && e.Tuple == t.by.(ssa.Value) && e.Index == 0 {
 		if n, ok := c.Y.(*ssa.Const); ok && t.chosen(n.Int64()) == (c.Op == token.EQL) {
