@@ -26,7 +26,7 @@ type Finding struct {
 	Fields []string  // their names, in the order of the type
 	Lost   token.Pos // where something else is stored there; NoPos: the method ends the value
 	Named  bool      // by its name alone: it frees nothing
-	Only   string    // the field without which the method leaves them; "": it leaves them always
+	Only   string    // the field without which the method leaves them, or that cannot be freed where it does; "": always
 	Made   token.Pos // where they are made
 	Waits  bool      // in them, which are channels, things may wait
 	Item   bool      // an item of one is lost
@@ -60,6 +60,7 @@ func Fields(pkg []*own.Func, frees *effect.Frees) []Finding {
 		out = append(out, forgotten(n, ms, put, frees)...)
 		out = append(out, lost(n, ms, put)...)
 		out = append(out, renewed(n, ms, frees)...)
+		out = append(out, stopped(n, ms, frees)...)
 	}
 	for _, f := range pkg {
 		out = append(out, replaced(f, methods)...)
@@ -246,7 +247,7 @@ func endOf(n *types.Named, methods []*method, frees *effect.Frees) *ending {
 			break
 		}
 		// One that sets what it freed to nothing may well be followed by more.
-		sure := len(m.freed) > len(m.emptied) || isEnd(n, m.fn, frees) || calls.CountsDown(m.ssa)
+		sure := len(m.freed) > len(m.emptied) || isEnd(n, m.fn, frees) || calls.CountsDown(m.f.SSA)
 		if free == nil && m.ends() && sure && !m.returns && (end == nil || len(m.freed) > len(end.freed)) {
 			end = &ending{method: m}
 		}
@@ -312,7 +313,7 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 	if end == nil {
 		return nil
 	}
-	all := Finding{SSA: end.ssa, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known && !calls.CountsDown(end.ssa)}
+	all := Finding{SSA: end.f.SSA, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known && !calls.CountsDown(end.f.SSA)}
 	s := n.Underlying().(*types.Struct)
 	for k := range s.NumFields() {
 		has := put[s.Field(k)]
@@ -327,7 +328,7 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 			all.Fields = append(all.Fields, s.Field(k).Name())
 			all.Made = cmp.Or(all.Made, has.first)
 		} else if on := end.only(k, put); on >= 0 {
-			out = append(out, Finding{SSA: end.ssa, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
+			out = append(out, Finding{SSA: end.f.SSA, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
 				Only: s.Field(on).Name(), Made: has.first})
 		}
 	}
@@ -347,7 +348,7 @@ func abandoned(n *types.Named, k int, has *stores, end *ending, methods []*metho
 		ends := m == end.method || m.ends() && isEnd(n, m.fn, frees)
 		if has.room && ends && !slices.ContainsFunc(with(m, methods), takes) {
 			name := n.Underlying().(*types.Struct).Field(k).Name()
-			out = append(out, Finding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{name}, Waits: true, Made: has.first})
+			out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{name}, Waits: true, Made: has.first})
 		}
 	}
 	return out
@@ -371,7 +372,7 @@ func lost(n *types.Named, methods []*method, put map[*types.Var]*stores) (out []
 				known = !had.room || s.Field(k).Exported() || slices.ContainsFunc(with(m, methods), takes)
 			}
 			if !known && !m.given[k] && !m.tested[k] && len(had.begun) > 0 {
-				out = append(out, Finding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos(), Waits: waits})
+				out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos(), Waits: waits})
 			}
 		}
 	}

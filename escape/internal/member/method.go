@@ -17,7 +17,7 @@ import (
 type method struct {
 	of      *types.Named
 	fn      *types.Func
-	ssa     *ssa.Function
+	f       *own.Func
 	freed   map[int][]ssa.Instruction // by these, on some path
 	emptied map[int]bool              // likewise, and set to nothing
 	set     map[int]*ssa.Store        // given something else
@@ -50,7 +50,7 @@ func methodOf(f *own.Func) *method {
 	if _, ok := n.Underlying().(*types.Struct); !ok {
 		return nil
 	}
-	m := &method{of: n, fn: fn, ssa: f.SSA, freed: map[int][]ssa.Instruction{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
+	m := &method{of: n, fn: fn, f: f, freed: map[int][]ssa.Instruction{}, emptied: map[int]bool{}, set: map[int]*ssa.Store{},
 		tested: map[int]bool{}, given: map[int]bool{}, took: map[int]taking{}}
 	m.follow(f, f.SSA.Params[0])
 	for k := range m.emptied {
@@ -202,7 +202,7 @@ func (m *method) behind(i ssa.Instruction) int {
 			return false
 		}
 		a, ok := load.X.(*ssa.FieldAddr)
-		if ok = ok && a.X == m.ssa.Params[0]; ok {
+		if ok = ok && a.X == m.f.SSA.Params[0]; ok {
 			on = a.Field
 		}
 		return ok

@@ -17,7 +17,7 @@ func renewed(n *types.Named, methods []*method, frees *effect.Frees) (out []Find
 		return nil
 	}
 	s := n.Underlying().(*types.Struct)
-	count, _ := calls.LastOne(end.ssa)
+	count, _ := calls.LastOne(end.f.SSA)
 	for _, m := range methods {
 		if m == end.method || m.ends() || m.all || len(m.calls) > 0 {
 			continue
@@ -35,7 +35,7 @@ func renewed(n *types.Named, methods []*method, frees *effect.Frees) (out []Find
 			}
 		}
 		if left >= 0 && freed > 1 { // one alone may well be all that the method is about
-			out = append(out, Finding{SSA: m.ssa, Method: m.fn, Type: n, Fields: []string{s.Field(left).Name()}})
+			out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{s.Field(left).Name()}})
 		}
 	}
 	return out

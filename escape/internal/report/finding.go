@@ -116,6 +116,10 @@ func OfFields(fd member.Finding) string {
 	if fd.Lost.IsValid() && fd.Waits {
 		return fmt.Sprintf("channel %s of %s is overwritten while things may wait in it", fields, of)
 	}
+	if fd.Lost.IsValid() && fd.Only != "" {
+		return fmt.Sprintf("%s returns where the free of field %s of %s fails, and leaves field %s, which it frees otherwise",
+			fd.Method.Name(), fd.Only, of, fields)
+	}
 	if fd.Lost.IsValid() {
 		return fmt.Sprintf("field %s of %s is overwritten while it owns", fields, of)
 	}
