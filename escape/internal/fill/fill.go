@@ -9,7 +9,8 @@
 //     there which is given its address.
 //   - A loss is an instruction by which a field perhaps has that no more: it is freed, set to nothing, or put
 //     somewhere else as well; where what is in there is freed behind a test, it is the load for that, and in
-//     a loop, it is where that begins. What comes behind a loss is a gift nevertheless, and so is what a way has that passes none.
+//     a loop, it is where that begins. What comes behind a loss is a gift nevertheless, and so is what a way
+//     has that passes none.
 package fill
 
 import (
