@@ -262,6 +262,7 @@ func (s *score) count(t *testing.T, file string, list []deletedFree) {
 				back, ok = nearest(mark, frees[of], d.method, used)
 			}
 			if !ok {
+				t.Logf("not restored: %s.%s() of %s, at %s", d.name, d.method, d.fn, fset.Position(mark.stmt.Pos()))
 				continue
 			}
 			used[back.stmt] = true

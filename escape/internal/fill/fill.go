@@ -164,8 +164,8 @@ func Gifts(f *own.Func, of ...ssa.Value) []Gift {
 	})
 }
 
-// loop returns the beginning of the loop that an instruction is in, or the test in front of it, if another one
-// is not: in there each part may have its turn.
+// loop returns the beginning of the loop that an instruction is in, or the test in front of it, if another
+// one is not: in there each part may have its turn.
 func loop(in, out ssa.Instruction) ssa.Instruction {
 	if in == nil || !ir.Circles(in.Block()) || ir.Leads(in, out) {
 		return in

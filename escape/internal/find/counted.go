@@ -13,9 +13,9 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
-// counted finds that what a site makes, or the caller has, is made and retained more often than it is kept and
-// released. That is known where one block does all that, and nothing else is done with it but to read it. What
-// is read again in a field that it was just put into is it as well.
+// counted finds that what a site makes, or the caller has, is made and retained more often than it is kept
+// and released. That is known where one block does all that, and nothing else is done with it but to read it.
+// What is read again in a field that it was just put into is it as well.
 func (r *finder) counted(s *pointsto.Site) {
 	if s.Part != "" || s.Begun || !r.f.In.Counted(s.Value.Type()) {
 		return

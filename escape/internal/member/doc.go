@@ -17,8 +17,8 @@
 // So is a map in a field, or in what is given to functions that put something there which is its own then:
 // what they made, or took a reference to (items.go).
 //
-// What ends a value, and returns where the free of one field fails, leaves the fields that it frees behind that
-// (stopped.go).
+// What ends a value, and returns where the free of one field fails, leaves the fields that it frees behind
+// that (stopped.go).
 //
 // A method that gives all fields something else but one, and frees what some had, forgets that one, if what
 // ends the value frees it (renewed.go).

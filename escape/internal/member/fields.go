@@ -26,7 +26,7 @@ type Finding struct {
 	Fields []string  // their names, in the order of the type
 	Lost   token.Pos // where something else is stored there; NoPos: the method ends the value
 	Named  bool      // by its name alone: it frees nothing
-	Only   string    // the field without which the method leaves them, or that cannot be freed where it does; "": always
+	Only   string    // the field without which it leaves them, or whose free fails where it does; "": always
 	Made   token.Pos // where they are made
 	Waits  bool      // in them, which are channels, things may wait
 	Item   bool      // an item of one is lost

@@ -14,8 +14,8 @@
 // nil there is nothing. It may be put into a variable that literals share which the function only calls; and
 // a slice in such a variable may be what owns, from where something that was made is appended (shared.go).
 //
-// So does who takes a reference to something and puts that away, or hands it on, on some way: where the function
-// fails before, or a select does not send it, he has to give the reference back (held.go).
+// So does who takes a reference to something and puts that away, or hands it on, on some way: where the
+// function fails before, or a select does not send it, he has to give the reference back (held.go).
 //
 // What else rooms ask of the uses of one value is here as well (uses.go).
 package taken

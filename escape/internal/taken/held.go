@@ -46,8 +46,8 @@ func (t *taken) puts(i ssa.Instruction) bool {
 	return false
 }
 
-// before reports whether a way leads from an instruction to the call that takes the reference, with what it is
-// taken to.
+// before reports whether a way leads from an instruction to the call that takes the reference, with what that
+// is taken to.
 func (t *taken) before(i ssa.Instruction) bool {
 	var past []ssa.Instruction
 	if made, ok := t.v.(ssa.Instruction); ok {
