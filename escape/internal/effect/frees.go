@@ -49,7 +49,8 @@ type Frees struct {
 	known typeutil.Map // *Free by type: see Of
 	lists map[*types.Package]*freers
 	found []*Found
-	paths typeutil.Map // [][]int by type: see Paths
+	helps []*types.Func // see [Frees.Help]
+	paths typeutil.Map  // [][]int by type: see Paths
 }
 
 // A freer is a way to free something, and who says so.
@@ -106,6 +107,13 @@ func (f *Frees) Infer(free *Found) {
 	f.known, f.paths = typeutil.Map{}, typeutil.Map{}
 	delete(f.lists, f.pkg)
 }
+
+// Help adds a method that frees parts of what it is called on and does nothing else, but leaves others to a
+// method that calls it, or is called beside it.
+func (f *Frees) Help(fn *types.Func) { f.helps = append(f.helps, fn) }
+
+// Helps reports whether a method is such a one.
+func (f *Frees) Helps(fn *types.Func) bool { return slices.Contains(f.helps, fn) }
 
 // Found returns what was found of a method; nil if that is no free.
 func (f *Frees) Found(fn *types.Func) *Found {

@@ -3,6 +3,7 @@ package infer
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -65,7 +66,64 @@ func Free(f *own.Func, s *effect.Summary, frees *effect.Frees) *effect.Found {
 			free.Others = append(free.Others, p.Text())
 		}
 	}
+	if len(free.Others) > 0 && othersFreed(f, free, frees) {
+		frees.Help(free.Func)
+		return nil
+	}
 	return free
+}
+
+// othersFreed reports whether another method that takes nothing, and gives no field anything, frees some of
+// the parts that one leaves: then neither alone ends a value.
+func othersFreed(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
+	for m := range receiver(f.SSA).Methods() {
+		fn := f.SSA.Prog.FuncValue(m)
+		if fn == nil || fn == f.SSA || !IsFree(fn) {
+			continue
+		}
+		some, gives := false, false
+		for _, b := range fn.Blocks {
+			for _, i := range b.Instrs {
+				switch i := i.(type) {
+				case *ssa.Store:
+					_, nothing := i.Val.(*ssa.Const)
+					gives = gives || !nothing && within(fn.Params[0], i.Addr)
+				case ssa.CallInstruction:
+					all := calls.Operands(i.Common())
+					by := calls.Called(i.Common())
+					if by == nil || len(all) != 1 {
+						continue
+					}
+					of := frees.Of(all[0].Type())
+					some = some || of != nil && of.Func == by && slices.Contains(free.Others, pathIn(all[0], fn.Params[0]))
+				}
+			}
+		}
+		if some && !gives {
+			return true
+		}
+	}
+	return false
+}
+
+// pathIn returns the text of the path from what a pointer leads to, to a field that a value is, or is read
+// from, or is an element of.
+func pathIn(v ssa.Value, from *ssa.Parameter) (path string) {
+	for {
+		switch x := v.(type) {
+		case *ssa.UnOp:
+			v = x.X
+		case *ssa.IndexAddr:
+			v = x.X
+		case *ssa.FieldAddr:
+			path = "." + memory.Pointee(x.X.Type()).Underlying().(*types.Struct).Field(x.Field).Name() + path
+			if v = x.X; v == ssa.Value(from) {
+				return path
+			}
+		default:
+			return ""
+		}
+	}
 }
 
 // silent reports whether a function does nothing that anybody could see but free: it reads, tests, and
@@ -138,6 +196,9 @@ func onlyFrees(f *own.Func, c *ssa.Call, frees *effect.Frees) bool {
 	fn := calls.Called(&c.Call)
 	if fn == nil || len(calls.Operands(&c.Call)) != 1 {
 		return false
+	}
+	if frees.Helps(fn) {
+		return true
 	}
 	s := f.Summary(&c.Call)
 	return s.Params[0].Freed.Cond == effect.Always && (s.Decided || frees.Silent(fn))

@@ -85,7 +85,7 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 			if m, ok := s.Val.(*ssa.MakeChan); ok && field != nil {
 				p := at(put, field, s)
 				p.room = !memory.Zero(m.Size)
-				if !memory.IsLent(s.Addr.(*ssa.FieldAddr).X) {
+				if !lent(s.Addr) {
 					p.begun = append(p.begun, f.SSA)
 				}
 			}
@@ -102,7 +102,7 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 				continue
 			}
 			p.owned++
-			if !memory.IsLent(s.Addr.(*ssa.FieldAddr).X) {
+			if !lent(s.Addr) {
 				p.begun = append(p.begun, f.SSA)
 			}
 		}
@@ -178,11 +178,36 @@ func fieldOf(addr ssa.Value) *types.Var {
 
 // FieldAt returns a field of what an address leads to, by its number.
 func FieldAt(addr ssa.Value, k int) *types.Var {
-	t := addr.Type().Underlying().(*types.Pointer).Elem()
+	return fieldAt(addr.Type().Underlying().(*types.Pointer).Elem(), k)
+}
+
+func fieldAt(t types.Type, k int) *types.Var {
 	if n := Named(t); n != nil {
 		t = n
 	}
 	return t.Underlying().(*types.Struct).Field(k)
+}
+
+// fieldsOf lists the fields of a struct, and behind each that is a struct without a name those of that: they
+// are its own as well.
+func fieldsOf(t types.Type) (out []*types.Var) {
+	for v := range t.Underlying().(*types.Struct).Fields() {
+		out = append(out, v)
+		if isNested(v) {
+			out = append(out, fieldsOf(v.Type())...)
+		}
+	}
+	return out
+}
+
+func isNested(v *types.Var) bool { _, yes := types.Unalias(v.Type()).(*types.Struct); return yes }
+
+// lent reports whether a field is one of something that the caller has.
+func lent(addr ssa.Value) bool {
+	for a, ok := addr.(*ssa.FieldAddr); ok; a, ok = addr.(*ssa.FieldAddr) {
+		addr = a.X
+	}
+	return memory.IsLent(addr)
 }
 
 // IsStruct reports whether a type is a struct.
@@ -286,7 +311,7 @@ func (e *ending) handles(k int, has *stores, methods []*method, frees *effect.Fr
 // only returns the field, another one than k, that must be there where what ends a value frees field k, and
 // that some function which makes k for a new value leaves alone; -1 if there is none.
 func (e *ending) only(k int, put map[*types.Var]*stores) int {
-	s := e.of.Underlying().(*types.Struct)
+	s := fieldsOf(e.of)
 	on := -1
 	for _, m := range e.with {
 		if m.all || m.given[k] {
@@ -300,8 +325,8 @@ func (e *ending) only(k int, put map[*types.Var]*stores) int {
 			on = j
 		}
 	}
-	alone := func(f *ssa.Function) bool { return put[s.Field(on)] == nil || !put[s.Field(on)].in[f] }
-	if on < 0 || !slices.ContainsFunc(put[s.Field(k)].begun, alone) {
+	alone := func(f *ssa.Function) bool { return put[s[on]] == nil || !put[s[on]].in[f] }
+	if on < 0 || !slices.ContainsFunc(put[s[k]].begun, alone) {
 		return -1
 	}
 	return on
@@ -314,22 +339,22 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 		return nil
 	}
 	all := Finding{SSA: end.f.SSA, Method: end.fn, Type: n, Named: len(end.freed) == 0 && !end.known && !calls.CountsDown(end.f.SSA)}
-	s := n.Underlying().(*types.Struct)
-	for k := range s.NumFields() {
-		has := put[s.Field(k)]
+	s := fieldsOf(n)
+	for k, v := range s {
+		has := put[v]
 		if !has.owns() {
 			continue
 		}
-		if isChan(s.Field(k).Type()) {
+		if isChan(v.Type()) {
 			out = append(out, abandoned(n, k, has, end, methods, frees)...)
 			continue
 		}
 		if !end.handles(k, has, methods, frees) {
-			all.Fields = append(all.Fields, s.Field(k).Name())
+			all.Fields = append(all.Fields, v.Name())
 			all.Made = cmp.Or(all.Made, has.first)
 		} else if on := end.only(k, put); on >= 0 {
-			out = append(out, Finding{SSA: end.f.SSA, Method: end.fn, Type: n, Fields: []string{s.Field(k).Name()},
-				Only: s.Field(on).Name(), Made: has.first})
+			out = append(out, Finding{SSA: end.f.SSA, Method: end.fn, Type: n, Fields: []string{v.Name()},
+				Only: s[on].Name(), Made: has.first})
 		}
 	}
 	if len(all.Fields) > 0 {
@@ -347,7 +372,7 @@ func abandoned(n *types.Named, k int, has *stores, end *ending, methods []*metho
 	for _, m := range methods {
 		ends := m == end.method || m.ends() && isEnd(n, m.fn, frees)
 		if has.room && ends && !slices.ContainsFunc(with(m, methods), takes) {
-			name := n.Underlying().(*types.Struct).Field(k).Name()
+			name := fieldsOf(n)[k].Name()
 			out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{name}, Waits: true, Made: has.first})
 		}
 	}
@@ -358,21 +383,20 @@ func abandoned(n *types.Named, k int, has *stores, end *ending, methods []*metho
 // there, nor look whether there is anything; or another channel, and nothing receives what waits in the one
 // that was there.
 func lost(n *types.Named, methods []*method, put map[*types.Var]*stores) (out []Finding) {
-	s := n.Underlying().(*types.Struct)
 	for _, m := range methods {
-		for k := range s.NumFields() {
-			had, at := put[s.Field(k)], m.set[k]
+		for k, v := range fieldsOf(n) {
+			had, at := put[v], m.set[k]
 			if at == nil || !had.owns() {
 				continue
 			}
 			known := m.all || len(m.calls) > 0 || len(m.freed[k]) > 0
-			waits := isChan(s.Field(k).Type())
+			waits := isChan(v.Type())
 			if waits {
 				takes := func(m *method) bool { return m.given[k] || m.took[k]&receives != 0 }
-				known = !had.room || s.Field(k).Exported() || slices.ContainsFunc(with(m, methods), takes)
+				known = !had.room || v.Exported() || slices.ContainsFunc(with(m, methods), takes)
 			}
 			if !known && !m.given[k] && !m.tested[k] && len(had.begun) > 0 {
-				out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{s.Field(k).Name()}, Lost: at.Pos(), Waits: waits})
+				out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{v.Name()}, Lost: at.Pos(), Waits: waits})
 			}
 		}
 	}
@@ -382,9 +406,8 @@ func lost(n *types.Named, methods []*method, put map[*types.Var]*stores) (out []
 // isEnd reports whether a method is named as what ends a value: as io.Closer's, or as a free of one of its
 // fields.
 func isEnd(n *types.Named, m *types.Func, frees *effect.Frees) bool {
-	s := n.Underlying().(*types.Struct)
-	for k := range s.NumFields() {
-		if free := frees.Of(s.Field(k).Type()); free != nil && free.Func != nil && free.Func.Name() == m.Name() {
+	for _, v := range fieldsOf(n) {
+		if free := frees.Of(v.Type()); free != nil && free.Func != nil && free.Func.Name() == m.Name() {
 			return true
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
 
-// A method is what a method of a struct does to the fields of its receiver, which go by their numbers.
+// A method is what a method of a struct does to the fields of its receiver, which go by their
+// numbers in what fieldsOf lists.
 type method struct {
 	of      *types.Named
 	fn      *types.Func
@@ -80,9 +81,9 @@ func (m *method) follow(f *own.Func, recv ssa.Value) {
 		switch i := i.(type) {
 		case *ssa.DebugRef:
 		case *ssa.FieldAddr:
-			m.address(f, i, i.Field)
+			m.address(f, i, m.index(FieldAt(i.X, i.Field)))
 		case *ssa.Field:
-			m.value(f, i, i.Field)
+			m.value(f, i, m.index(fieldAt(i.X.Type(), i.Field)))
 		case *ssa.Store: // of a receiver that is a value, into its variable
 			if a, ok := i.Addr.(*ssa.Alloc); ok && i.Val == recv {
 				m.follow(f, a)
@@ -115,9 +116,19 @@ func (m *method) like(fn *types.Func) bool {
 		Named(fn.Signature().Recv().Type()) == m.of
 }
 
+// index returns the number of a field: see fieldsOf.
+func (m *method) index(v *types.Var) int { return slices.Index(fieldsOf(m.of), v) }
+
 // address looks at the uses of the address of field k.
 func (m *method) address(f *own.Func, a ssa.Value, k int) {
+	nested := k >= 0 && isNested(fieldsOf(m.of)[k])
 	for _, i := range *a.Referrers() {
+		if at, ok := i.(*ssa.FieldAddr); ok && nested {
+			m.address(f, at, m.index(FieldAt(at.X, at.Field)))
+			continue
+		}
+		_, debug := i.(*ssa.DebugRef)
+		m.all = m.all || nested && !debug
 		switch i := i.(type) {
 		case *ssa.DebugRef:
 		case *ssa.UnOp:
@@ -203,7 +214,7 @@ func (m *method) behind(i ssa.Instruction) int {
 		}
 		a, ok := load.X.(*ssa.FieldAddr)
 		if ok = ok && a.X == m.f.SSA.Params[0]; ok {
-			on = a.Field
+			on = m.index(fieldOf(a))
 		}
 		return ok
 	})

@@ -16,26 +16,27 @@ func renewed(n *types.Named, methods []*method, frees *effect.Frees) (out []Find
 	if end == nil {
 		return nil
 	}
-	s := n.Underlying().(*types.Struct)
+	s := fieldsOf(n)
 	count, _ := calls.LastOne(end.f.SSA)
 	for _, m := range methods {
 		if m == end.method || m.ends() || m.all || len(m.calls) > 0 {
 			continue
 		}
 		left, freed := -1, 0
-		for k := range s.NumFields() {
+		for k, v := range s {
 			switch {
+			case isNested(v): // its fields count
 			case m.set[k] != nil && len(m.freed[k]) > 0:
 				freed++
-			case m.set[k] != nil || s.Field(k) == count:
+			case m.set[k] != nil || v == count:
 			case left >= 0 || m.tested[k] || m.given[k] || len(m.freed[k]) > 0 || len(end.freed[k]) == 0:
-				freed = -s.NumFields() // it leaves another one, or knows of this one
+				freed = -len(s) // it leaves another one, or knows of this one
 			default:
 				left = k
 			}
 		}
 		if left >= 0 && freed > 1 { // one alone may well be all that the method is about
-			out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{s.Field(left).Name()}})
+			out = append(out, Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Fields: []string{s[left].Name()}})
 		}
 	}
 	return out

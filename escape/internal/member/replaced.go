@@ -50,7 +50,7 @@ func replaced(f *own.Func, methods map[*types.Named][]*method) (out []Finding) {
 			return
 		}
 		if fd.Type = Named(to.X.Type()); fd.Type == nil || !slices.ContainsFunc(methods[fd.Type], func(m *method) bool {
-			return len(m.freed[to.Field]) > 0
+			return len(m.freed[m.index(fieldOf(to))]) > 0
 		}) {
 			return // nobody says that the field owns
 		}

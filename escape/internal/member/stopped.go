@@ -16,7 +16,7 @@ import (
 // stopped returns where methods that end values of a type leave fields so.
 func stopped(n *types.Named, methods []*method, frees *effect.Frees) (out []Finding) {
 	end := endOf(n, methods, frees)
-	s := n.Underlying().(*types.Struct)
+	s := fieldsOf(n)
 	for _, m := range methods {
 		ends := end != nil && end.method == m || m.ends() && isEnd(n, m.fn, frees)
 		if !ends || m.all {
@@ -24,13 +24,13 @@ func stopped(n *types.Named, methods []*method, frees *effect.Frees) (out []Find
 		}
 		for _, r := range ir.Returns(m.f.SSA) {
 			fd := Finding{SSA: m.f.SSA, Method: m.fn, Type: n, Lost: r.Pos()}
-			for k := range s.NumFields() {
+			for k, v := range s {
 				elsewhere := func(o *method) bool { return o != m && (o.all || o.given[k] || len(o.freed[k]) > 0) }
 				if m.given[k] || slices.ContainsFunc(with(m, methods), elsewhere) {
 					continue
 				}
 				if j := m.failing(r, k); j >= 0 {
-					fd.Fields, fd.Only = append(fd.Fields, s.Field(k).Name()), s.Field(j).Name()
+					fd.Fields, fd.Only = append(fd.Fields, v.Name()), s[j].Name()
 				}
 			}
 			if len(fd.Fields) > 0 {
@@ -47,7 +47,7 @@ func (m *method) failing(r *ssa.Return, k int) int {
 	if r.Block() == m.f.SSA.Recover || slices.ContainsFunc(m.freed[k], func(i ssa.Instruction) bool { return ir.Leads(i, r) }) {
 		return -1
 	}
-	for j := range m.of.Underlying().(*types.Struct).NumFields() {
+	for j := range fieldsOf(m.of) {
 		for _, c := range m.freed[j] {
 			if failed, known := m.f.Failed(c, r.Block()); j == k || !failed || !known {
 				continue
