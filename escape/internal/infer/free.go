@@ -73,8 +73,8 @@ func Free(f *own.Func, s *effect.Summary, frees *effect.Frees) *effect.Found {
 	return free
 }
 
-// othersFreed reports whether another method that takes nothing, and gives no field anything, frees some of
-// the parts that one leaves: then neither alone ends a value.
+// othersFreed reports whether another method that takes nothing frees some of the parts that one leaves, and
+// gives none of them anything else: then neither alone ends a value.
 func othersFreed(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
 	for m := range receiver(f.SSA).Methods() {
 		fn := f.SSA.Prog.FuncValue(m)
@@ -87,7 +87,7 @@ func othersFreed(f *own.Func, free *effect.Found, frees *effect.Frees) bool {
 				switch i := i.(type) {
 				case *ssa.Store:
 					_, nothing := i.Val.(*ssa.Const)
-					gives = gives || !nothing && within(fn.Params[0], i.Addr)
+					gives = gives || !nothing && slices.Contains(free.Others, pathIn(i.Addr, fn.Params[0]))
 				case ssa.CallInstruction:
 					all := calls.Operands(i.Common())
 					by := calls.Called(i.Common())
