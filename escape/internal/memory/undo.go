@@ -49,14 +49,13 @@ func (f *Func) AtEnd(i ssa.Instruction, b *ssa.BasicBlock) effect.Cond {
 	if !ok || !effect.HasError(f.SSA.Signature) {
 		return effect.Maybe
 	}
-	load, ok := r.Results[len(r.Results)-1].(*ssa.UnOp)
-	if !ok || load.X != u.err {
+	switch load, ok := r.Results[len(r.Results)-1].(*ssa.UnOp); {
+	case !ok || load.X != u.err:
 		return effect.Maybe
+	case f.Fails(r):
+		return effect.Always
 	}
-	if !f.Fails(r) {
-		return effect.Never
-	}
-	return effect.Always
+	return effect.Never
 }
 
 // Undone reports whether what a return gives of v is nothing if it gives an error, as an undo frees it then.
@@ -196,18 +195,19 @@ func (u *undo) free(f *Func, i *ssa.Call, outer func(ssa.Value) ssa.Value) bool 
 	if len(ops) != 1 {
 		return false
 	}
-	p := f.Summary(&i.Call).Param(0)
-	frees := p.Freed.Cond == effect.Always && p.Escapes.Cond == effect.Never && len(p.Parts) == 0
-	load, ok := ops[0].(*ssa.UnOp)
-	if !frees || !ok || load.Op != token.MUL || load.Block() != i.Block() {
-		return false
+	at, p := ops[0], f.Summary(&i.Call).Param(0)
+	if load, ok := at.(*ssa.UnOp); ok && load.Op == token.MUL && load.Block() == i.Block() {
+		at = load.X
 	}
-	v := outer(load.X)
-	if v == nil || slices.Contains(u.frees, v) {
-		return false
+	frees := func(s ssa.Value, p effect.Param) bool {
+		u.frees, u.in, u.again = append(u.frees, s), append(u.in, i.Block()), u.again && p.Repeatable
+		return !slices.Contains(u.frees[:len(u.frees)-1], s) && p.Freed.Cond == effect.Always && p.Escapes.Cond == effect.Never
 	}
-	u.frees, u.in, u.again = append(u.frees, v), append(u.in, i.Block()), u.again && p.Repeatable
-	return true
+	v := outer(at)
+	if v == nil || len(p.Parts) == 0 {
+		return v != nil && frees(v, p)
+	}
+	return f.Fields(v) != nil && !slices.ContainsFunc(f.Fields(v), func(q *Field) bool { return !frees(q, p.At(q.Text())) })
 }
 
 // always reports whether a block runs whenever the error is not nil, and what is at an address is not nil.
