@@ -154,6 +154,7 @@ func (pl *planner) aside(p *placing, to, none []int) {
 	for _, n := range none {
 		if missed > 0 || !ways[n] {
 			p.missed++
+			p.ends = append(p.ends, n)
 		}
 	}
 }

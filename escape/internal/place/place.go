@@ -156,7 +156,7 @@ func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 			t := p.t
 			switch {
 			case len(spots[t]) == 0:
-			case pl.g.Harmless()&own.Unsure != 0 && of[t].missed+of[t^1].missed > 0:
+			case pl.g.Harmless()&own.Unsure != 0 && (pl.comesOn(of[t]) || pl.comesOn(of[t^1])):
 				// A second run would free once more behind the frees of some ways, where that is harmless.
 				delete(spots, t)
 				again = true

@@ -17,6 +17,7 @@ type placing struct {
 	left    []int         // the nodes of runs behind deferred calls
 	due     bool          // anywhere
 	missed  int           // how often it is due without a spot
+	ends    []int         // the nodes of such runs, of those that are known
 }
 
 // begin looks for the spots of each run of a token.
@@ -82,6 +83,21 @@ func (pl *planner) finish(p *placing) []*spot {
 	}
 	p.due, p.missed = p.due || lost > 0, p.missed+lost
 	return p.spots
+}
+
+// comesOn reports whether ways on which a token has no spot may come to a place, and so to others.
+func (pl *planner) comesOn(p *placing) bool {
+	place := func(from int) bool {
+		for n := range pl.behind(from) {
+			if gap, _ := pl.f.Graph.Next(n, 0); gap != nil {
+				return true
+			}
+		}
+		return false
+	}
+	return p != nil && (p.missed > len(p.ends) || slices.ContainsFunc(p.ends, func(n int) bool {
+		return slices.ContainsFunc(pl.f.Graph.Succs[n], place)
+	}))
 }
 
 // inBlock tells of a spot whether it stands in front of the return of a node's block.
