@@ -55,7 +55,7 @@ func (p *subject) input(pass *analysis.Pass) *plan.Input {
 
 // tell makes the result of what the rooms found.
 func (p *subject) tell(r *plan.Result, res *Result) {
-	v := &view{p: p, r: r, out: map[ast.Node]*Func{}, ends: map[*Func]token.Pos{}}
+	v := &view{p: p, r: r, out: map[ast.Node]*Func{}, ends: map[*Func]token.Pos{}, has: map[token.Pos]*Func{}}
 	for _, f := range r.Funcs {
 		v.add(f)
 	}
@@ -92,6 +92,7 @@ type view struct {
 	r    *plan.Result
 	out  map[ast.Node]*Func
 	ends map[*Func]token.Pos
+	has  map[token.Pos]*Func // by where a literal begins: whose frees stand there
 	list []*Func
 }
 
@@ -99,6 +100,11 @@ type view struct {
 func (v *view) add(f *plan.Func) {
 	out := v.of(f.SSA)
 	out.Edits = v.r.EditsOf(f) // of all bodies of ranges in it
+	for _, fr := range f.Frees {
+		if fr.In != nil {
+			v.has[v.r.IR.Syntax(fr.In.SSA).Pos()] = out
+		}
+	}
 	of := map[*pointsto.Site]*Buffer{}
 	for k := range f.Verdicts {
 		vd := &f.Verdicts[k]
@@ -138,15 +144,16 @@ func (v *view) of(f *ssa.Function) *Func {
 	return out
 }
 
-// gather hands the edits of a literal to the function around it where that edits the literal, too: they are
-// good only together.
+// gather hands the edits of a literal to the function around it where that edits the literal, too, or has
+// frees there: they are good only together.
 func (v *view) gather() {
 	for k, out := range v.list { // what lies inside comes behind
 		for _, in := range v.list[k+1:] {
 			if in.Pos >= v.ends[out] {
 				break
 			}
-			if len(in.Edits) > 0 && slices.ContainsFunc(out.Edits, func(e analysis.TextEdit) bool { return in.Pos < e.Pos && e.Pos < v.ends[in] }) {
+			inside := func(e analysis.TextEdit) bool { return in.Pos < e.Pos && e.Pos < v.ends[in] }
+			if len(in.Edits) > 0 && (v.has[in.Pos] == out || slices.ContainsFunc(out.Edits, inside)) {
 				out.Edits = append(out.Edits, in.Edits...)
 				rewrite.Sort(out.Edits)
 				in.Edits = nil

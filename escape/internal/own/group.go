@@ -23,6 +23,7 @@ type Group struct {
 	phis   map[int][]int       // by node: values that are phis of its block
 	late   map[int]int         // values that are read when the function ends → the node from which on, or 0
 	conds  []lift.Key
+	lent   bool // see Early
 	region *region
 	sol    *solution
 }

@@ -48,7 +48,7 @@ func (g *Group) Points(node int) []*Point {
 // Due reports whether a token should be freed here: it is owned, on all paths nothing else
 // has become of it, and it is not needed. A parameter is not the function's to free.
 func (p *Point) Due(t Token) bool {
-	if p.g.isParam(t) {
+	if p.g.IsParam(t) {
 		return false
 	}
 	st := p.Status(t)
@@ -186,8 +186,8 @@ func (p *Point) Needed(t Token) bool {
 	return false
 }
 
-// isParam reports whether a token is what a parameter held.
-func (g *Group) isParam(t Token) bool { return g.Sites[t/2].Param >= 0 }
+// IsParam reports whether a token is what a parameter held, which is not the function's to free.
+func (g *Group) IsParam(t Token) bool { return g.Sites[t/2].Param >= 0 && !g.lent }
 
 // neededBy reports whether a value of l, which are needed, may hold t.
 func (g *Group) neededBy(c *combo, l flow.Bits, t Token) bool {

@@ -57,9 +57,10 @@ func Solve(held *pointsto.Func) *Func {
 	return f
 }
 
-// Early is the group as it would be without some acts.
-func (g *Group) Early(gone func(a pointsto.Act) bool) *Group {
-	e := &Group{Group: g.Group, f: g.f}
+// Early is the group as it would be without some acts. Lent says that what its function is given is the
+// function's to free.
+func (g *Group) Early(gone func(a pointsto.Act) bool, lent bool) *Group {
+	e := &Group{Group: g.Group, f: g.f, lent: lent}
 	e.prepare()
 	for n, list := range e.events {
 		e.events[n] = slices.DeleteFunc(list, func(e event) bool { return e.kind == act && gone(e.act) })

@@ -171,7 +171,7 @@ func (g *Group) settle(c *combo, t Token, v int, to Status, surely, ends bool) {
 		return
 	}
 	sure := surely && c.must[t].Has(v)
-	if to == Freed && !sure && !g.isParam(t) {
+	if to == Freed && !sure && !g.IsParam(t) {
 		to = Unsure
 	}
 	c.st[t] |= to

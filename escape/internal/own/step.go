@@ -192,7 +192,7 @@ func (g *Group) happen(c *combo, i int, e event, l flow.Bits) {
 		g.tokens(c, e.n, func(t Token, as pointsto.Relation) {
 			switch d := g.Sites[t/2].Does(e.act, as); d.Do {
 			case pointsto.End:
-				if g.isParam(t) || !g.neededBy(c, l, t) {
+				if g.IsParam(t) || !g.neededBy(c, l, t) {
 					g.settle(c, t, e.n, Freed, sure, e.ends)
 				} else {
 					g.settle(c, t, e.n, Unsure, sure, e.ends)
@@ -352,7 +352,7 @@ func (g *Group) replaced(c *combo, slot int, l flow.Bits) {
 		switch {
 		case pointsto.Does(pointsto.Free, as).Do != pointsto.End:
 			g.settle(c, t, slot, Moved, true, false)
-		case g.isParam(t) || !g.neededBy(c, l, t):
+		case g.IsParam(t) || !g.neededBy(c, l, t):
 			g.settle(c, t, slot, Freed, true, false)
 		default:
 			g.settle(c, t, slot, Unsure, true, false)

@@ -30,6 +30,8 @@
 // been made anew whenever the spot is met again. Where they read what a variable holds by then, a literal is
 // deferred that frees that: where it is due at each end of the function.
 //
+// What is due right behind the call of a literal goes inside, where that needs it last ([Inside]).
+//
 // Of what is due inside of a statement, its spots say since when ([Since]): if the text comes to have room
 // there, one free is enough.
 //

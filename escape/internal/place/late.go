@@ -72,7 +72,7 @@ func (e *ending) advance(goes func(token.Pos) bool) *Late {
 		return nil // it is freed early already, where somebody thought of that
 	}
 	pl := e.pl
-	early := newPlanner(pl.ir, pl.f, pl.g.Early(e.gone(goes)), pl.text)
+	early := newPlanner(pl.ir, pl.f, pl.g.Early(e.gone(goes), false), pl.text)
 	spots, verdicts := early.plan()
 	for _, v := range verdicts {
 		if v.Missed > 0 || v.Held {

@@ -23,8 +23,10 @@ type Free struct {
 	Guard bool // what has the name may be nil
 	// What has the name may be an operand, which goes by this one; none if it may not.
 	Unless Name
-	Holes  bool   // an element of it may be nil
-	Since  *Since // nil if it is due where ways begin
+	Holes  bool      // an element of it may be nil
+	Since  *Since    // nil if it is due where ways begin
+	Behind *ssa.Call // of a literal that may have it inside, right behind which it is due: see Inside
+	value  ssa.Value
 }
 
 // A Where is where a statement may stand.
@@ -140,7 +142,7 @@ func (pl *planner) plan() (map[own.Token][]*spot, []Verdict) {
 	spots, of := map[own.Token][]*spot{}, map[own.Token]*placing{}
 	var all []*placing
 	for t := range own.Token(pl.g.Tokens()) {
-		if pl.g.Sites[t/2].Param < 0 {
+		if !pl.g.IsParam(t) {
 			of[t] = pl.begin(t)
 			all = append(all, of[t])
 		}
@@ -228,7 +230,7 @@ func (pl *planner) agree(t own.Token, spots map[own.Token][]*spot) bool {
 	for _, s := range spots[t] {
 		ts, _ := s.point.Held(s.value)
 		for _, u := range ts {
-			operand := s.unless.Var != nil && pl.g.Sites[u/2].Param >= 0
+			operand := s.unless.Var != nil && pl.g.IsParam(u)
 			if !operand && s.point.Status(u)&own.Owned != 0 && !slices.ContainsFunc(spots[u], s.same) {
 				return false
 			}
@@ -249,10 +251,13 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 			if !ok {
 				k = len(out)
 				done[[2]any{s.at, s.value}] = k
-				out = append(out, Free{Name: s.name, Unless: s.unless, At: s.at})
+				out = append(out, Free{Name: s.name, Unless: s.unless, At: s.at, Behind: pl.inside(s), value: s.value})
 				of = append(of, s.since)
 			}
 			f := &out[k]
+			if f.Behind != pl.inside(s) {
+				f.Behind = nil
+			}
 			all[of[k]] = append(all[of[k]], t)
 			for _, site := range pl.g.Sites[t/2].Makers(pl.g.Sites) {
 				if !slices.Contains(f.Sites, site) {

@@ -383,7 +383,7 @@ func (pl *planner) frees(p *own.Point, v ssa.Value, m moment) bool {
 func (pl *planner) freesAll(p *own.Point, v ssa.Value, m moment, ts []own.Token) bool {
 	return !slices.ContainsFunc(ts, func(u own.Token) bool {
 		st := p.Status(u)
-		return pl.g.Sites[u/2].Param >= 0 || st&^pl.g.Harmless() != 0 ||
+		return pl.g.IsParam(u) || st&^pl.g.Harmless() != 0 ||
 			st&own.Owned != 0 && (!m.due(u) || !m.part && !p.Is(v, u) || pl.alone[m.t] && u != m.t) || pl.spent(st, u == m.t) && !m.clean(v)
 	})
 }

@@ -138,6 +138,14 @@ func (e *editor) unit(f *ssa.Function) *unit {
 	}
 }
 
+// unitOf returns the unit in which a free of a function stands.
+func (e *editor) unitOf(f *Func, fr *Free) *unit {
+	if fr.In != nil {
+		return e.unit(fr.In.SSA)
+	}
+	return e.unit(f.SSA)
+}
+
 // place takes what is known of the functions once they are built: which of them free, and the returns of
 // each. Those in the body of a range over a function are its own.
 func (e *editor) place(p *ir.Package, table *calls.Table) {
@@ -320,12 +328,15 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 	by := map[*unit][]*Func{}
 	var order []*unit
 	for _, f := range funcs {
-		if len(f.Frees) > 0 {
-			u := e.unit(f.SSA)
-			if by[u] == nil {
-				order = append(order, u)
+		for _, fr := range f.Frees { // what stands inside may come outside after all
+			for _, u := range []*unit{e.unitOf(f, fr), e.unit(f.SSA)} {
+				if by[u] == nil {
+					order = append(order, u)
+				}
+				if !slices.Contains(by[u], f) {
+					by[u] = append(by[u], f)
+				}
 			}
-			by[u] = append(by[u], f)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b *unit) int { return cmp.Compare(b.fn.Node.Pos(), a.fn.Node.Pos()) })
@@ -343,7 +354,15 @@ func (e *editor) edits(funcs []*Func) map[*ast.File][]analysis.TextEdit {
 		if why != "" {
 			e.parts.imports[u.src] = imports
 			for _, f := range by[u] {
-				f.Refused = why
+				if e.unit(f.SSA) == u {
+					f.Refused = why
+					continue
+				}
+				for _, fr := range slices.Clone(f.Frees) {
+					if e.unitOf(f, fr) == u {
+						f.stay(fr.Late, why)
+					}
+				}
 			}
 			clear(u.src.Moved)
 			continue
@@ -401,7 +420,11 @@ func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part
 		named: map[ast.Stmt]*part{}, spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
 	var frees []*Free
 	for _, f := range funcs {
-		frees = append(frees, f.Frees...)
+		for _, fr := range f.Frees {
+			if e.unitOf(f, fr) == u {
+				frees = append(frees, fr)
+			}
+		}
 	}
 	slices.Reverse(frees)
 	slices.SortStableFunc(frees, func(a, b *Free) int { // what was made last is freed first, so deferred last

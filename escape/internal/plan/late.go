@@ -51,6 +51,28 @@ func (f *Func) advance(e *editor, lates []*place.Late) {
 	}
 }
 
+// inside frees in literals what is due right behind their calls, where they need it last.
+func (f *Func) inside(e *editor, of map[*ssa.Function]*Func) {
+	for _, fr := range slices.Clone(f.Frees) {
+		if fr.Behind == nil || fr.Late != nil {
+			continue
+		}
+		in := of[fr.Behind.Call.StaticCallee()]
+		if in == nil || in.Own == nil || in.Own.Groups == nil {
+			continue
+		}
+		list := place.Inside(e.ir, in.Own, fr.Free, scribe{e, in.SSA})
+		if len(list) == 0 {
+			continue
+		}
+		l := &Late{Late: &place.Late{Sites: fr.Sites}, Without: []*Free{fr}}
+		f.Frees = slices.DeleteFunc(f.Frees, func(g *Free) bool { return g == fr })
+		for _, i := range list {
+			f.Frees = append(f.Frees, &Free{Free: i, Late: l, In: in})
+		}
+	}
+}
+
 func (l *Late) has(s *pointsto.Site) bool { return slices.Contains(l.Sites, s) }
 
 // stuck returns why frees of the program cannot be taken out; "" if they can.
@@ -155,9 +177,9 @@ func (f *Func) Unmoved(of *place.Late) string {
 	return ""
 }
 
-// stay leaves late frees where they are, as the proof does not accept that they move.
-func (f *Func) stay(l *Late, no *Refusal) {
-	l.No = no.String()
+// stay leaves late frees where they are, as why says that they do not move.
+func (f *Func) stay(l *Late, why string) {
+	l.No = why
 	f.Frees = slices.DeleteFunc(f.Frees, func(fr *Free) bool { return fr.Late == l })
 	f.Frees = append(f.Frees, l.Without...)
 }

@@ -79,9 +79,11 @@ type Free struct {
 	Pos  token.Pos
 	Edge bool  // it stands in front of all that a way does behind a branch
 	Late *Late // of which it is a part; nil if of none
+	In   *Func // the literal in which it stands, whose text that is; nil: its function
 }
 
-// A Late is what is freed late. Without a fix, its buffers are freed as if it were not.
+// A Late is what is freed late, by the program or by a plan. Without a fix, its buffers are freed as if it
+// were not.
 type Late struct {
 	*place.Late
 	No      string // why there is no fix; "" if there is one
@@ -165,7 +167,7 @@ func (r *Result) decide(s *solver, fns []*ssa.Function) {
 	keep := untorn(torn, r.in.Keep)
 	for _, f := range r.IR.Funcs {
 		sf := s.of[f]
-		if sf == nil || sf.Own == nil || r.failed.skip(f, Contained(func() { sf.decide(r.ed, keep) })) {
+		if sf == nil || sf.Own == nil || r.failed.skip(f, Contained(func() { sf.decide(r.ed, keep, s.of) })) {
 			continue
 		}
 		sf.Findings = slices.DeleteFunc(sf.Findings, func(fd find.Finding) bool { return tornOf(torn, fd.Site) >= 0 })
@@ -198,7 +200,7 @@ func tornOf(torn []member.Finding, s *pointsto.Site) int {
 }
 
 // decide places the frees of a function that is solved, and finds what is wrong in it.
-func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
+func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string, of map[*ssa.Function]*Func) {
 	var frees []place.Free
 	text := scribe{ed, f.SSA}
 	frees, f.Verdicts = place.Plan(ed.ir, f.Own, text)
@@ -216,6 +218,7 @@ func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string) {
 	f.advance(ed, lates)
 	f.Findings = find.Find(f.Own, frees, f.Verdicts, lates)
 	f.keepAlive(ed)
+	f.inside(ed, of)
 }
 
 // keep leaves alone what why has a reason for, and what is freed together with that.

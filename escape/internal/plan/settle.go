@@ -152,7 +152,7 @@ func (f *Func) take(frees []*Free, no *Refusal) bool {
 			return true
 		}
 		if fr.Late != nil && fr.Late.No == "" {
-			f.stay(fr.Late, no)
+			f.stay(fr.Late, no.String())
 		}
 		changed = changed || fr.Late != nil
 		return fr.Late != nil
