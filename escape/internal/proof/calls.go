@@ -100,6 +100,9 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 	if f.some(callees, func(e elem) bool { return e.obj.kind == litObj }) {
 		k.sum.Params[0] = anything
 	}
+	if f.handing != nil && com.Value == ssa.Value(f.handing) {
+		k.sum.Params, k.sum.Results = make([]Param, len(k.args)), harmless(com.Signature()).Results
+	}
 	return f.listens(k)
 }
 

@@ -262,10 +262,10 @@ func (g *graph) inserted(pos token.Pos) bool {
 // made returns what is said of what a site makes.
 func (g *graph) made(o *object) Result {
 	if r, handed := g.f.owns[o.at]; handed {
-		return r
+		return r.part(o.index)
 	}
 	if k := g.calls[o.at.(ssa.CallInstruction)]; k != nil {
-		return k.sum.partOfResult(o.index)
+		return k.sum.result(o.index % partBase).part(o.index)
 	}
 	return Result{Zero: true, Beside: true}
 }
@@ -278,10 +278,10 @@ func (g *graph) unique(f *family, o *object) bool {
 		return u
 	}
 	u := false
-	switch o.at.(type) {
-	case *ssa.Alloc, *ssa.Call:
-		at := o.at.(ssa.Instruction)
-		u = at.Parent() == f.root && !g.loops[at.Block()] || !f.older()[o]
+	switch at := o.at.(type) {
+	case *ssa.Alloc, *ssa.Call, *ssa.Parameter:
+		i, ok := at.(ssa.Instruction)
+		u = ok && at.Parent() == f.root && !g.loops[i.Block()] || !f.older()[o]
 		u = u && !o.escaped && (g.together[at.Parent()] || !slices.ContainsFunc(o.ids, g.common.has))
 	}
 	g.onlies[o] = u

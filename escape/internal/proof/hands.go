@@ -11,29 +11,47 @@ package proof
 
 import (
 	"go/types"
+	"maps"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
 
-// hand makes what is handed to operand p of a literal.
-func (f *family) hand(p *ssa.Parameter, r Result) set {
-	o := f.object(key{p, 1}, siteObj, p.Type())
-	o.vouched, o.bare = r.Vouched, r.Bare
+// hand makes what is handed to operand p of a literal; others is what parts of it may be that nobody knows.
+func (f *family) hand(p *ssa.Parameter, r Result, others set) set {
 	f.owns[p] = r
-	return single(f.elem(o, ""))
+	if !r.Fresh {
+		o := f.object(key{p, 0}, siteObj, p.Type())
+		o.vouched, o.bare = r.Vouched, r.Bare
+		return single(f.elem(o, ""))
+	}
+	out := f.memoryOf(p, 0, r, func(p Part) (s set) {
+		if p.Unknown {
+			s = others
+		}
+		return s
+	})
+	if r.Zero || p.Parent().Signature.Params().Len() > 1 {
+		out.add(zeroElem)
+	}
+	return out
 }
 
-// handed returns p where a literal is entered that is handed what a walk follows: that was another run's.
-func (w *walker) handed(p phase, fn *ssa.Function, s *set) phase {
+// handed lets what a literal is handed be made where it is entered. What a walk follows was another run's.
+func (w *walker) handed(p phase, fn *ssa.Function, s *set) (phase, *set) {
 	for _, q := range fn.Params {
-		if _, is := w.f.owns[q]; is && w.sites != nil {
+		r, is := w.f.owns[q]
+		switch {
+		case !is:
+			continue
+		case w.sites != nil:
 			w.sites.reached(q, p, s)
-		} else if is && w.site != nil && w.site.at == ssa.Value(q) && p&phaseMask == newest {
+		case w.site != nil && w.site.at == ssa.Value(q) && p&phaseMask == newest:
 			p = p&^phaseMask | older
 		}
+		s = w.renew(q, 0, r, s, func(Part) []source { return nil })
 	}
-	return p
+	return p, s
 }
 
 // beside returns what there is beside what a site makes, that among it: results, or operands.
@@ -87,68 +105,188 @@ func (f *family) hands(p *ssa.Parameter) (out []Result) {
 			return nil
 		}
 	}
-	var g *graph
-	for j := range sig.Params().Len() {
-		sites := f.handedBy(at, j)
-		if sites == nil {
-			continue
-		}
-		if g == nil {
-			g, out = newGraph(f, nil, nil), make([]Result, sig.Params().Len())
-		}
-		if g.strange() == "" {
-			f.c.handsOver(g, at, j, sites, &out[j])
-		}
+	made := func(e elem) bool { return e.obj.kind == siteObj }
+	if !slices.ContainsFunc(at, func(c *ssa.Call) bool {
+		return slices.ContainsFunc(c.Call.Args, func(a ssa.Value) bool { return f.some(f.reach(f.of(a)), made) })
+	}) {
+		return nil
 	}
-	if !slices.ContainsFunc(out, func(r Result) bool { return r.Owned }) {
+	f = f.c.newFamily(f.root, f.theirs, p)
+	g := newGraph(f, nil, nil)
+	if f.tooBig || g.strange() != "" {
+		return nil
+	}
+	out, some := make([]Result, sig.Params().Len()), false
+	for j := range out {
+		h := &handing{g: g, at: at, j: j}
+		some = h.whole(&out[j]) || h.parts(&out[j]) || some
+	}
+	if !some {
 		return nil
 	}
 	return out
 }
 
-// handedBy returns the sites that make operand j of all of some calls, and that no other operand leads to;
-// nil if it may be anything else.
-func (f *family) handedBy(at []*ssa.Call, j int) (sites []*object) {
-	for _, c := range at {
-		s := f.of(c.Call.Args[j])
-		for e := range f.leads(s) {
-			switch {
-			case e.resource() && f.freedAs(e.obj, c.Call.Args[j].Type()) && s.has(f.elem(e.obj, "")):
-				if !slices.Contains(sites, e.obj) {
-					sites = append(sites, e.obj)
-				}
-			case e.obj.kind != zeroObj:
-				return nil
-			}
-		}
-	}
-	own := func(e elem) bool { return slices.Contains(sites, e.obj) }
-	for _, c := range at {
-		for n, a := range c.Call.Args {
-			if n != j && f.some(f.reach(f.of(a)), own) {
-				return nil
-			}
-		}
-	}
-	return sites
+// A handing is all calls of a function that the root is given, and the number of an operand.
+type handing struct {
+	g  *graph
+	at []*ssa.Call
+	j  int
 }
 
-// handsOver shows that calls hand over operand j, which sites make, and when it is nothing.
-func (c *checker) handsOver(g *graph, at []*ssa.Call, j int, sites []*object, res *Result) {
+// from returns what the operand may lead to.
+func (h *handing) from() (s set) {
+	for _, c := range h.at {
+		s.union(h.g.f.of(c.Call.Args[h.j]))
+	}
+	return s
+}
+
+// alone reports whether no other operand leads to what is said.
+func (h *handing) alone(is func(elem) bool) bool {
+	f := h.g.f
+	return !slices.ContainsFunc(h.at, func(c *ssa.Call) bool {
+		for n, a := range c.Call.Args {
+			if n != h.j && f.some(f.reach(f.of(a)), is) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// whole reports whether the operand is a resource that is made here, and that is handed over.
+func (h *handing) whole(res *Result) bool {
+	f, from := h.g.f, h.from()
+	var sites []*object
+	for e := range f.leads(from) {
+		switch {
+		case e.resource() && f.freedAs(e.obj, h.at[0].Call.Args[h.j].Type()) && from.has(f.elem(e.obj, "")):
+			sites = append(sites, e.obj)
+		case e.obj.kind != zeroObj:
+			return false
+		}
+	}
+	if len(sites) == 0 || !h.alone(func(e elem) bool { return slices.Contains(sites, e.obj) }) || !h.ends(sites, "", res) {
+		return false
+	}
+	res.Owned = true
+	res.Vouched = !slices.ContainsFunc(sites, func(o *object) bool { return !o.vouched || f.wrapped(o) })
+	res.Bare = !f.nilInside(sites)
+	return true
+}
+
+// parts reports whether the operand leads to memory that is made here, and handed over with the resources in
+// it.
+func (h *handing) parts(res *Result) bool {
+	f, from := h.g.f, h.from()
+	content := contents{in: map[string]set{}, at: map[*object]string{}}
+	if !h.g.gather(from, "", &content) {
+		return false
+	}
+	for o, at := range content.at {
+		if at != "" || !h.last(o) {
+			return false
+		}
+	}
+	parts, sites := f.sorted(content)
+	zero := Result{}
+	if parts == nil || !h.ends(nil, "", &zero) || !h.alone(func(e elem) bool {
+		_, memory := content.at[e.obj]
+		return memory || sites[e.obj] != ""
+	}) {
+		return false
+	}
+	for n := range parts {
+		p := &parts[n]
+		p.Unknown = p.Unknown || len(p.Derived) > 0
+		p.Result = Result{Known: true}
+		var own []*object
+		for _, o := range f.objs {
+			if at, ok := sites[o]; ok && at == p.Path {
+				own = append(own, o)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		t := partType(h.at[0].Call.Args[h.j].Type(), p.Path)
+		if t == nil || slices.ContainsFunc(own, func(o *object) bool { return !f.freedAs(o, t) }) || !h.ends(own, p.Path, &p.Result) {
+			return false
+		}
+		p.Owned = true
+	}
+	*res = Result{Fresh: true, Parts: parts, Zero: zero.Zero, Known: true}
+	return true
+}
+
+// last reports whether nothing but registers leads to memory that is handed over, and none of these is read
+// behind that, before the memory is made anew.
+func (h *handing) last(o *object) bool {
+	f := h.g.f
+	leads := func(s set) bool { return f.some(s, func(e elem) bool { return e.obj == o }) }
+	for id, s := range f.content {
+		if f.elems[id].obj != o && leads(s) {
+			return false
+		}
+	}
+	made := o.at.(ssa.Instruction).Block()
+	behind := map[*ssa.BasicBlock]bool{}
+	for _, c := range h.at {
+		maps.Copy(behind, reachable(func(b *ssa.BasicBlock) []*ssa.BasicBlock {
+			if b == made {
+				return nil
+			}
+			return b.Succs
+		}, c.Block().Succs...))
+	}
+	delete(behind, made)
+	for i := range f.instrs() {
+		later := behind[i.Block()] || slices.ContainsFunc(h.at, func(c *ssa.Call) bool {
+			return c.Block() == i.Block() && indexIn(i.Block(), i) > indexIn(i.Block(), c)
+		})
+		switch i.(type) {
+		case *ssa.DebugRef:
+			continue
+		case *ssa.Phi, *ssa.Defer, *ssa.Go: // they have it when another one is made
+			later = true
+		}
+		for v := range operands(i) {
+			if later && leads(f.of(v)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ends reports whether the calls hand over what sites make, which is the operand, or a part of what that leads
+// to: they are looked at as frees of that. It notes when there is nothing; without sites, when the operand is
+// nil.
+func (h *handing) ends(sites []*object, path string, res *Result) bool {
+	f := h.g.f
 	var frees []*free
 	var class set
-	for _, k := range at {
-		arg := k.Call.Args[j]
-		frees = append(frees, &free{e: &edit{}, at: k, operand: operand{arg: arg, whole: arg}, pts: g.f.of(arg), met: map[*object]bool{}, hands: res})
+	for _, c := range h.at {
+		arg := c.Call.Args[h.j]
+		x := &free{e: &edit{}, at: c, operand: operand{arg: arg, whole: arg, from: f.of(arg)}, pts: f.of(arg),
+			met: map[*object]bool{}, hands: res}
+		if sites != nil {
+			x.by = arg
+		}
+		if path != "" {
+			x.parts, x.pts = []string{path}, f.load(f.along(x.from, path))
+		}
+		frees = append(frees, x)
 	}
 	good := true
 	follow := func(o *object, zero bool) {
-		w := c.walker(g, frees, o, zero, class)
+		w := f.c.walker(h.g, frees, o, zero, class)
 		w.fault = func(_ int, rule Rule, _ string, _ ssa.Instruction) {
 			if zero {
 				res.Zero = true
 			} else {
-				good = good && c.off[rule]
+				good = good && f.c.off[rule]
 			}
 		}
 		w.run()
@@ -159,14 +297,12 @@ func (c *checker) handsOver(g *graph, at []*ssa.Call, j int, sites []*object, re
 		follow(o, false)
 	}
 	for _, o := range sites {
-		if g.mayFail(o) {
+		if h.g.mayFail(o) {
 			follow(o, true)
 		}
 	}
 	follow(nil, true)
-	res.Owned = good
-	res.Vouched = !slices.ContainsFunc(sites, func(o *object) bool { return !o.vouched || g.f.wrapped(o) })
-	res.Bare = !g.f.nilInside(sites)
+	return good
 }
 
 // returnsHanding returns what result j of fn hands to the function that it is called with, if all that is

@@ -61,7 +61,7 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 	f := c.family(fn)
 	s := c.summary(fn, f)
 	if f.asked != 0 {
-		s.Theirs, s.Where = f.asked, c.summary(fn, c.newFamily(fn, f.asked))
+		s.Theirs, s.Where = f.asked, c.summary(fn, c.newFamily(fn, f.asked, nil))
 	}
 	return s
 }

@@ -37,13 +37,13 @@ type Part struct {
 // partBase is above the numbers of results; parts are numbered from there on.
 const partBase = 1 << 10
 
-// partOfResult returns what is said of the n-th result, or of a part of one.
-func (s *Summary) partOfResult(n int) Result {
-	if n < partBase {
-		return s.result(n)
-	}
-	if parts := s.result(n % partBase).Parts; n/partBase <= len(parts) {
-		return parts[n/partBase-1].Result
+// part returns what is said of what a site with a number makes of a result, or of an operand: all, or a part.
+func (r Result) part(n int) Result {
+	switch n /= partBase; {
+	case n == 0:
+		return r
+	case n <= len(r.Parts):
+		return r.Parts[n-1].Result
 	}
 	return Result{}
 }
@@ -307,31 +307,24 @@ func pointers(path string) iter.Seq[string] {
 	}
 }
 
-// holder returns the memory of the caller's in which a part of result j is, and the path to it there.
-func (f *family) holder(k *call, j int, r Result, path string) (*object, string) {
+// holder returns the memory in which a part is of v, an operand or result j of a call, and the path to it there.
+func (f *family) holder(v ssa.Value, j int, r Result, path string) (*object, string) {
+	t := v.Type()
+	if c, ok := v.(*ssa.Call); ok {
+		t = c.Call.Signature().Results().At(j).Type()
+	}
 	last := strings.LastIndex(path, behind)
 	if last < 0 {
-		return f.object(key{k.v, j}, memObj, k.resultType(j)), path
+		return f.object(key{v, j}, memObj, t), path
 	}
 	to, rest := path[:last], path[last+len(behind):]
 	n := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Path == to })
-	return f.object(key{k.v, (n+1)*partBase + j}, memObj, partType(k.resultType(j), to)), rest
+	return f.object(key{v, (n+1)*partBase + j}, memObj, partType(t, to)), rest
 }
 
-// fresh makes the memory that a result leads to, with its parts.
+// fresh makes the memory that a result of a call leads to, with its parts.
 func (f *family) fresh(k *call, j int, r Result) set {
-	top, _ := f.holder(k, j, r, "")
-	out := single(f.elem(top, ""))
-	f.put(f.elem(top, ""), set{1 << zeroElem})
-	for n, p := range r.Parts {
-		o, path := f.holder(k, j, r, p.Path)
-		s := set{1 << zeroElem}
-		switch {
-		case p.Owned:
-			s.union(single(f.elem(f.object(key{k.v, (n+1)*partBase + j}, siteObj, partType(top.typ, p.Path)), "")))
-		case f.made[key{k.v, (n+1)*partBase + j}] != nil:
-			s.union(single(f.elem(f.made[key{k.v, (n+1)*partBase + j}], "")))
-		}
+	out := f.memoryOf(k.v, j, r, func(p Part) (s set) {
 		if p.Unknown {
 			s.add(unknownElem)
 		}
@@ -340,12 +333,32 @@ func (f *family) fresh(k *call, j int, r Result) set {
 				s.union(f.of(src.v))
 			}
 		}
-		f.put(f.elem(o, path), s)
-	}
+		return s
+	})
 	if r.Zero || k.at.Common().Signature().Results().Len() > 1 {
 		out.add(zeroElem)
 	}
 	return out
+}
+
+// memoryOf makes the memory that v leads to, an operand or result j of a call, with parts of which others says
+// what they may be that is not made with it.
+func (f *family) memoryOf(v ssa.Value, j int, r Result, others func(Part) set) set {
+	top, _ := f.holder(v, j, r, "")
+	f.put(f.elem(top, ""), set{1 << zeroElem})
+	for n, p := range r.Parts {
+		o, path := f.holder(v, j, r, p.Path)
+		s, own := set{1 << zeroElem}, key{v, (n+1)*partBase + j}
+		switch {
+		case p.Owned:
+			s.union(single(f.elem(f.object(own, siteObj, partType(top.typ, p.Path)), "")))
+		case f.made[own] != nil:
+			s.union(single(f.elem(f.made[own], "")))
+		}
+		s.union(others(p))
+		f.put(f.elem(o, path), s)
+	}
+	return single(f.elem(top, ""))
 }
 
 // partType returns the type of a part of what t leads to; nil if t does not say.
@@ -378,24 +391,23 @@ func partType(t types.Type, path string) types.Type {
 	return t
 }
 
-// renew lets a call make the memory that a result leads to: it is another one, in which parts of operands may
-// be.
-func (w *walker) renew(k *call, v *ssa.Call, j int, r Result, s *set) *set {
+// renew lets the memory be made that v leads to, an operand or result j of a call: it is another one, in which
+// parts that from says of may be what is followed.
+func (w *walker) renew(v ssa.Value, j int, r Result, s *set, from func(Part) []source) *set {
 	if o := w.f.made[key{v, j}]; o == nil || o.kind != memObj {
 		return s
 	}
 	owned := map[int]bool{}
 	var objs []*object
 	for _, p := range r.Parts { // memory as a whole comes before its parts
-		o, path := w.f.holder(k, j, r, p.Path)
+		o, path := w.f.holder(v, j, r, p.Path)
 		if path == "" {
 			if objs = append(objs, o); w.g.unique(w.f, o) {
 				w.clear(s, elem{o, ""})
 			}
 		}
 		owned[w.f.elem(o, path)] = p.Owned || p.made()
-		comes := func(src source) bool { return w.comes(s, src) }
-		if !w.zero && slices.ContainsFunc(w.f.sources(k, p.Result, nil), comes) {
+		if !w.zero && slices.ContainsFunc(from(p), func(src source) bool { return w.comes(s, src) }) {
 			s = w.fill(s, w.f.elem(o, path))
 		}
 	}
@@ -409,15 +421,15 @@ func (w *walker) renew(k *call, v *ssa.Call, j int, r Result, s *set) *set {
 	return s
 }
 
-// makes puts the resource that is followed where its site makes it: into a register, or into a part.
-func (w *walker) makes(v *ssa.Call, s *set) *set {
+// makes puts the resource that is followed where its site makes it: into a register, or into a part of what v
+// leads to, of which r is said.
+func (w *walker) makes(v ssa.Value, r Result, s *set) *set {
 	n := w.site.index
 	if n < partBase {
 		w.set(s, v, n, true)
 		return s
 	}
-	r := w.g.calls[v].sum.result(n % partBase)
-	o, path := w.f.holder(w.g.calls[v], n%partBase, r, r.Parts[n/partBase-1].Path)
+	o, path := w.f.holder(v, n%partBase, r, r.Parts[n/partBase-1].Path)
 	s = w.fill(s, w.f.elem(o, path))
 	w.g.marks.remove(s, markKey{kind: anyRun})
 	w.leadsFrom(s, v, n%partBase, true)

@@ -73,8 +73,9 @@ type family struct {
 	changed bool
 	params  []Param // what is done to operands of the root, as found so far
 	tooBig  bool
-	theirs  mask // operands of the root that are taken for what their library made
-	asked   mask // those of which it would matter
+	theirs  mask           // operands of the root that are taken for what their library made
+	asked   mask           // those of which it would matter
+	handing *ssa.Parameter // an operand of the root that is taken for a function which only borrows
 	locations
 }
 
@@ -103,9 +104,9 @@ const (
 )
 
 // newFamily collects the functions of a family and finds what leads where, if some operands of the root are
-// taken for their library's.
-func (c *checker) newFamily(root *ssa.Function, theirs mask) *family {
-	f := &family{c: c, root: root, theirs: theirs, member: map[*ssa.Function]bool{}, locations: locations{elemID: map[elem]int{},
+// taken for their library's, and one perhaps for a function which only borrows.
+func (c *checker) newFamily(root *ssa.Function, theirs mask, handing *ssa.Parameter) *family {
+	f := &family{c: c, root: root, theirs: theirs, handing: handing, member: map[*ssa.Function]bool{}, locations: locations{elemID: map[elem]int{},
 		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}, owns: map[ssa.Value]Result{}}}
 	var collect func(fn *ssa.Function)
 	collect = func(fn *ssa.Function) {
@@ -387,8 +388,8 @@ func (f *family) calledBack(o *object, args set, handed []Result) {
 	f.changed = f.changed || !o.called
 	o.called = true
 	for n, p := range o.fn.Params {
-		if n < len(handed) && handed[n].Owned {
-			f.flow(p, 0, f.hand(p, handed[n]))
+		if n < len(handed) && (handed[n].Owned || handed[n].Fresh) {
+			f.flow(p, 0, f.hand(p, handed[n], args))
 		} else {
 			f.flow(p, 0, args)
 		}
@@ -410,7 +411,7 @@ func (c *checker) family(fn *ssa.Function) *family {
 	if f := c.fams[fn]; f != nil {
 		return f
 	}
-	f := c.newFamily(fn, 0)
+	f := c.newFamily(fn, 0, nil)
 	c.fams[fn] = f
 	return f
 }

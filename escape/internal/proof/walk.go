@@ -211,11 +211,10 @@ func (w *walker) start() {
 		for _, a := range before.at[w.site.at] {
 			switch v := w.site.at.(type) {
 			case *ssa.Call:
-				w.push(w.g.calls[v].point+1, a.p|newest, w.makes(v, ptr(a.marks)))
+				r := w.g.calls[v].sum.result(w.site.index % partBase)
+				w.push(w.g.calls[v].point+1, a.p|newest, w.makes(v, r, ptr(a.marks)))
 			case *ssa.Parameter:
-				s := ptr(a.marks)
-				w.set(s, v, 0, true)
-				w.push(w.g.first(v.Parent().Blocks[0]), a.p|newest, s)
+				w.push(w.g.first(v.Parent().Blocks[0]), a.p|newest, w.makes(v, w.f.owns[v], ptr(a.marks)))
 			}
 		}
 		w.over = before.over
@@ -304,7 +303,7 @@ func (w *walker) exec(n int, p phase, s *set) {
 	w.now = n
 	switch pt.kind {
 	case atEnter:
-		p = w.handed(w.entered(p, pt.fn), pt.fn, s)
+		p, s = w.handed(w.entered(p, pt.fn), pt.fn, s)
 		if len(pt.fn.Blocks) > 0 {
 			w.push(w.g.first(pt.fn.Blocks[0]), p, s)
 		}

@@ -193,7 +193,7 @@ func (w *walker) results(k *call, p phase, s *set, cont func(phase, *set)) {
 		w.set(s, v, j, slices.ContainsFunc(e.from, func(src source) bool { return w.comes(s, src) }))
 		if r := k.sum.result(j); r.Fresh {
 			w.set(s, v, j, w.zero && w.site == nil && r.Zero)
-			s = w.renew(k, v, j, r, s)
+			s = w.renew(v, j, r, s, func(p Part) []source { return w.f.sources(k, p.Result, nil) })
 		}
 	}
 	if w.sites != nil {
@@ -237,6 +237,12 @@ func (w *walker) onlyViewed(p Param, pts set) bool {
 // fields of it.
 func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
 	arg := x.arg
+	if x.hands != nil && x.by == nil { // it is asked whether it is nil
+		if w.holds(s, arg) {
+			n = 1
+		}
+		return n
+	}
 	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
 	if len(x.parts) == 0 || w.f.some(x.from, other) {
 		_, now := x.at.(*ssa.Call) // of one that is deferred fresh asks it

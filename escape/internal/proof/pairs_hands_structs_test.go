@@ -1,0 +1,194 @@
+package proof_test
+
+// tensors is ranging over what leads to a resource.
+func tensors(params, body, loop string) string {
+	return `
+type T struct {
+	b *B
+	n int
+}
+
+func NewT(n int) *T { return &T{b: Make(), n: n} }
+
+func TryT(n int) (*T, error) {
+	b, err := Try()
+	if err != nil {
+		return nil, err
+	}
+	return &T{b: b, n: n}, nil
+}
+
+func (t *T) Free() { t.b.Free() }
+
+func (t *T) Use() { t.b.Use() }
+
+var kept *T
+
+var later func()
+` + ranging(params, body, loop)
+}
+
+// inEachT frees what the body of a range over seq is handed, behind its use.
+const inEachT = `	for t := range seq(n) {
+		t.Use()
+		t.Free() //F
+	}`
+
+// handsStructPairs show what is handed to the body of a range, as what an operand of its own leads to.
+var handsStructPairs = []pair{
+	{"memory is handed over with what is in it", tensors("*T", `
+		for i := range n {
+			t := NewT(i)
+			t.Use()
+			if !yield(t) {
+				return
+			}
+		}`, inEachT), tensors("*T", `
+		for i := range n {
+			t := NewT(i)
+			if !yield(t) {
+				return
+			}
+			t.Use()
+		}`, inEachT), "something that was not made here"},
+	{"the maker gives a field something else", tensors("*T", `yield(NewT(n))`, inEachT), tensors("*T", `
+		t := NewT(n)
+		yield(t)
+		t.b = Make()`, inEachT), "something that was not made here"},
+	{"the maker defers a use", "", tensors("*T", `
+		t := NewT(n)
+		defer t.Use()
+		yield(t)`, inEachT), "something that was not made here"},
+	{"the maker starts a goroutine with it", "", tensors("*T", `
+		t := NewT(n)
+		go t.Use()
+		yield(t)`, inEachT), "something that was not made here"},
+	{"the memory is kept", "", tensors("*T", `
+		t := NewT(n)
+		kept = t
+		yield(t)`, inEachT), "something that was not made here"},
+	{"what is in it is kept", "", tensors("*T", `
+		t := NewT(n)
+		stored = t.b
+		yield(t)`, inEachT), "something that was not made here"},
+	{"it is in what a literal captures", "", tensors("*T", `
+		t := NewT(n)
+		later = func() { t.Use() }
+		yield(t)`, inEachT), "something that was not made here"},
+	{"it is handed over again", "", tensors("*T", `
+		t := NewT(n)
+		for range n {
+			yield(t)
+		}`, inEachT), "something that was not made here"},
+	{"the one before is needed", "", tensors("*T", `
+		var prev *T
+		for i := range n {
+			t := NewT(i)
+			if prev != nil {
+				prev.Use()
+			}
+			yield(t)
+			prev = t
+		}`, inEachT), "something that was not made here"},
+	{"another one is handed over before it is needed", "", tensors("*T", `
+		t := NewT(1)
+		yield(t)
+		u := NewT(2)
+		t.Use()
+		yield(u)`, inEachT), "something that was not made here"},
+	{"one resource is in several", tensors("*T", `
+		for i := range n {
+			yield(&T{b: Make(), n: i})
+		}`, inEachT), tensors("*T", `
+		b := Make()
+		for i := range n {
+			yield(&T{b: b, n: i})
+		}`, inEachT), "something that was not made here"},
+	{"what is in it is handed over beside it", tensors("int, *T", `yield(n, NewT(n))`, `
+	for i, t := range seq(n) {
+		if i > 3 {
+			t.Free() //F
+			break
+		}
+		t.Use()
+		t.Free() //F
+	}`), tensors("*T, *B", `
+		t := NewT(n)
+		yield(t, t.b)`, `
+	var last *B
+	for t, b := range seq(n) {
+		last = b
+		t.Use()
+		t.Free() //F
+	}
+	last.Use()`), "something that was not made here"},
+	{"beside an error the operand is nil", tensors("*T, error", `
+		for i := range n {
+			if !yield(TryT(i)) {
+				return
+			}
+		}`, `
+	for t, err := range seq(n) {
+		if err != nil {
+			return
+		}
+		t.Use()
+		t.Free() //F
+	}`), tensors("*T, error", `
+		for i := range n {
+			if !yield(TryT(i)) {
+				return
+			}
+		}`, `
+	for t, err := range seq(n) {
+		if err != nil {
+			print(err)
+		}
+		t.Use()
+		t.Free() //F
+	}`), "may be nil"},
+	{"the operand may be nil", tensors("*T, error", `
+		t, err := TryT(n)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(t, nil)`, `
+	for t, err := range seq(n) {
+		if err == nil {
+			t.Use()
+			t.Free() //F
+		}
+	}`), tensors("*T", `
+		if n > 3 {
+			yield(nil)
+			return
+		}
+		yield(NewT(n))`, `
+	for t := range seq(n) {
+		if n > 4 {
+			t.Use()
+		}
+		t.Free() //F
+	}`), "may be nil"},
+	{"what is in it is needed behind the loop", "", tensors("*T", `yield(NewT(n))`, `
+	var last *B
+	for t := range seq(n) {
+		last = t.b
+		t.Use()
+		t.Free() //F
+	}
+	last.Use()`), "its name is read"},
+	{"the body puts something else there", "", tensors("*T", `yield(NewT(n))`, `
+	for t := range seq(n) {
+		t.Use()
+		t.b = stored
+		t.Free() //F
+	}`), "something that was not made here"},
+	{"the body hands it on", "", tensors("*T", `yield(NewT(n))`, `
+	for t := range seq(n) {
+		kept = t
+		t.Use()
+		t.Free() //F
+	}`), "something that was not made here"},
+}
