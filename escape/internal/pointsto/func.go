@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
@@ -36,6 +37,9 @@ type Unless struct {
 // Pos returns where the site is in the source.
 func (s *Site) Pos() token.Pos {
 	v := memory.RootOf(s.Value)
+	if p := s.Handed(); p != nil {
+		return ir.RangePos(p)
+	}
 	if e, ok := v.(*ssa.Extract); ok {
 		return e.Tuple.Pos()
 	}

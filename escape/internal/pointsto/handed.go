@@ -1,37 +1,37 @@
 package pointsto
 
 import (
+	"slices"
+
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
-// This file is about the bodies of ranges over functions that hand them what they made: an operand of such a
-// body is a site, which makes something each time that the body is entered.
+// This file is about bodies of ranges over functions: an operand makes something each time one is entered.
+
+// Handed returns the operand that is the site, if its caller made that for the body; nil if it is none.
+func (s *Site) Handed() *ssa.Parameter {
+	if p, ok := s.Value.(*ssa.Parameter); ok && s.Param < 0 && memory.IsBody(p.Parent()) {
+		return p
+	}
+	return nil
+}
 
 // AtEntry reports whether what the site makes is there where the function is entered.
-func (s *Site) AtEntry() bool {
-	_, operand := s.Value.(*ssa.Parameter)
-	return operand || s.Param >= 0
-}
+func (s *Site) AtEntry() bool { return s.Param >= 0 || s.Handed() != nil }
 
 // handed returns what the function is handed, if it is the body of a range.
 func (f *Func) handed() effect.Hands {
 	if !memory.IsBody(f.SSA) {
 		return effect.Hands{}
 	}
-	for _, b := range f.SSA.Parent().Blocks {
-		for _, i := range b.Instrs {
-			if c, ok := i.(*ssa.Call); ok {
-				for k, a := range calls.Operands(&c.Call) {
-					if m, ok := a.(*ssa.MakeClosure); ok && m.Fn == f.SSA || a == f.SSA {
-						return f.Summary(&c.Call).Param(k).Hands
-					}
-				}
-			}
-		}
+	c, body := ir.Ranged(f.SSA)
+	if c == nil {
+		return effect.Hands{}
 	}
-	return effect.Hands{}
+	return f.Summary(&c.Call).Param(slices.Index(calls.Operands(&c.Call), body)).Hands
 }

@@ -89,7 +89,7 @@ func (w *walker) isHanded(p phase) bool {
 // hands returns what the root hands to its operand p, which is a function; nil if that is nothing.
 func (f *family) hands(p *ssa.Parameter) (out []Result) {
 	sig, ok := p.Type().Underlying().(*types.Signature)
-	if !ok || sig.Variadic() {
+	if !ok {
 		return nil
 	}
 	var at []*ssa.Call
@@ -159,9 +159,9 @@ func (h *handing) alone(is func(elem) bool) bool {
 func (h *handing) whole(res *Result) bool {
 	f, from := h.g.f, h.from()
 	var sites []*object
-	for e := range f.leads(from) {
+	for e := range f.leads(f.reach(from)) {
 		switch {
-		case e.resource() && f.freedAs(e.obj, h.at[0].Call.Args[h.j].Type()) && from.has(f.elem(e.obj, "")):
+		case e.resource() && f.freedAs(e.obj, h.at[0].Call.Args[h.j].Type()):
 			sites = append(sites, e.obj)
 		case e.obj.kind != zeroObj:
 			return false
@@ -170,9 +170,7 @@ func (h *handing) whole(res *Result) bool {
 	if len(sites) == 0 || !h.alone(func(e elem) bool { return slices.Contains(sites, e.obj) }) || !h.ends(sites, "", res) {
 		return false
 	}
-	res.Owned = true
-	res.Vouched = !slices.ContainsFunc(sites, func(o *object) bool { return !o.vouched || f.wrapped(o) })
-	res.Bare = !f.nilInside(sites)
+	res.owned(f, sites)
 	return true
 }
 
@@ -190,13 +188,14 @@ func (h *handing) parts(res *Result) bool {
 		}
 	}
 	parts, sites := f.sorted(content)
-	zero := Result{}
-	if parts == nil || !h.ends(nil, "", &zero) || !h.alone(func(e elem) bool {
+	if parts == nil || !h.alone(func(e elem) bool {
 		_, memory := content.at[e.obj]
 		return memory || sites[e.obj] != ""
 	}) {
 		return false
 	}
+	zero := Result{}
+	h.ends(nil, "", &zero)
 	for n := range parts {
 		p := &parts[n]
 		p.Unknown = p.Unknown || len(p.Derived) > 0
@@ -214,7 +213,7 @@ func (h *handing) parts(res *Result) bool {
 		if t == nil || slices.ContainsFunc(own, func(o *object) bool { return !f.freedAs(o, t) }) || !h.ends(own, p.Path, &p.Result) {
 			return false
 		}
-		p.Owned = true
+		p.owned(f, own)
 	}
 	*res = Result{Fresh: true, Parts: parts, Zero: zero.Zero, Known: true}
 	return true
@@ -260,8 +259,8 @@ func (h *handing) last(o *object) bool {
 	return true
 }
 
-// ends reports whether the calls hand over what sites make, which is the operand, or a part of what that leads
-// to: they are looked at as frees of that. It notes when there is nothing; without sites, when the operand is
+// ends reports whether the calls hand over what sites make, which is the operand, or a part of what it leads to.
+// They are looked at as frees of that. It notes when there is nothing; without sites, when the operand is
 // nil.
 func (h *handing) ends(sites []*object, path string, res *Result) bool {
 	f := h.g.f
@@ -289,8 +288,9 @@ func (h *handing) ends(sites []*object, path string, res *Result) bool {
 				good = good && f.c.off[rule]
 			}
 		}
-		w.run()
-		good = good && w.over == ""
+		if w.run(); w.over != "" {
+			good, res.Zero = false, true
+		}
 	}
 	for _, o := range sites {
 		class.union(setOf(o.ids))

@@ -237,10 +237,15 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 			return
 		}
 	}
-	res.Owned = true
-	res.Vouched = !slices.ContainsFunc(sites, func(o *object) bool { return !o.vouched || g.f.wrapped(o) })
-	res.Bare = !g.f.nilInside(sites)
+	res.owned(g.f, sites)
 	c.zeros(g, fn, sites, class, holds, res)
+}
+
+// owned notes that the result is what sites make.
+func (r *Result) owned(f *family, sites []*object) {
+	r.Owned = true
+	r.Vouched = !slices.ContainsFunc(sites, func(o *object) bool { return !o.vouched || f.wrapped(o) })
+	r.Bare = !f.nilInside(sites)
 }
 
 // nilInside reports whether the zero of one of sites, or nil, may be in an interface as a pointer.

@@ -191,4 +191,68 @@ var handsStructPairs = []pair{
 		t.Use()
 		t.Free() //F
 	}`), "something that was not made here"},
+	{"it is handed over twice at once", tensors("*T, int", `yield(NewT(n), n)`, `
+	for t, i := range seq(n) {
+		print(i)
+		t.Use()
+		t.Free() //F
+	}`), tensors("*T, *T", `
+		t := NewT(n)
+		yield(t, t)`, `
+	for t, u := range seq(n) {
+		t.Use()
+		t.Free() //F
+		u.Use()
+	}`), "something that was not made here"},
+	{"a number of what the maker is given is in it", tensors("*T", ``, `
+	d := &data{n}
+	d.each(func(t *T) {
+		print(n)
+		t.Use()
+		t.Free() //F
+	})`) + data, tensors("*T", ``, `
+	d := &data{n}
+	d.each(func(t *T) {
+		print(n)
+		kept = t
+		t.Use()
+		t.Free() //F
+	})`) + data, "something that was not made here"},
+	{"what is in a slice in it", "", tensors("*S", `yield(&S{bs: []*B{Make()}})`, `
+	for s := range seq(n) {
+		s.Use()
+		s.Free() //F
+	}`) + `
+type S struct{ bs []*B }
+
+func (s *S) Free() {
+	for _, b := range s.bs {
+		b.Free()
+	}
 }
+
+func (s *S) Use() { s.bs[0].Use() }
+`, "something that was not made here"},
+	{"what is in it is of another type", "", tensors("*V2", `yield(&V2{w: (*W)(Make())})`, `
+	for v := range seq(n) {
+		v.w.Use()
+		v.w.Free() //F
+	}`) + `
+type W B
+
+type V2 struct{ w *W }
+
+//lastuse:effect recv freed
+func (w *W) Free()
+
+//lastuse:effect recv borrowed
+func (w *W) Use()
+`, "something that was not made here"},
+}
+
+// data has a function that hands over what has a number of it.
+const data = `
+type data struct{ n int }
+
+func (d *data) each(do func(*T)) { do(NewT(d.n)) }
+`

@@ -320,4 +320,112 @@ func f(d *data) {
 		b.Free() //F
 		panic("stop")
 	}`), "something that was not made here"},
+	{"the maker returns one function in two places", `
+func seq(n int) func(func(*B) bool) {
+	each := func(yield func(*B) bool) { yield(Make()) }
+	if n > 3 {
+		return each
+	}
+	return each
+}
+
+func f(n int) {
+	for b := range seq(n) {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, `
+func each(n int, do func(*B)) (sum int) {
+	b := Make()
+	for range numbers(n) {
+		defer b.Use()
+	}
+	do(b)
+	return n
+}
+
+func numbers(n int) func(func(int) bool) { return func(yield func(int) bool) { yield(n) } }
+
+func f(n int) {
+	each(n, func(b *B) {
+		print(n)
+		b.Use()
+		b.Free() //F
+	})
+}
+`, "something that was not made here"},
+	{"what is called gets itself", "", `
+type F func(F, *B)
+
+var stored *B
+
+func each(do F) { do(do, Make()) }
+
+func f(n int) {
+	each(func(again F, b *B) {
+		if n > 3 {
+			again(nil, stored)
+		}
+		b.Use()
+		b.Free() //F
+	})
+}
+`, "something that was not made here"},
+	{"another function gets it before", "", `
+func each(first, do func(*B)) {
+	b := Make()
+	first(b)
+	do(b)
+}
+
+var stored *B
+
+func f(n int) {
+	each(func(b *B) { stored = b }, func(b *B) {
+		print(n)
+		b.Use()
+		b.Free() //F
+	})
+}
+`, "something that was not made here"},
+	{"it needs another one", "", `
+//lastuse:effect result 0 owned, result 0 views recv
+func (b *B) Sub() *B
+
+func seq() func(func(*B) bool) {
+	return func(yield func(*B) bool) {
+		b := Make()
+		yield(b.Sub())
+		b.Free()
+	}
+}
+
+func f() {
+	for b := range seq() {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, "something that was not made here"},
+	{"it is handed over as another type", "", `
+type W B
+
+//lastuse:effect recv freed
+func (w *W) Free()
+
+//lastuse:effect recv borrowed
+func (w *W) Use()
+
+func seq() func(func(*W) bool) {
+	return func(yield func(*W) bool) { yield((*W)(Make())) }
+}
+
+func f() {
+	for w := range seq() {
+		w.Use()
+		w.Free() //F
+	}
+}
+`, "something that was not made here"},
 }

@@ -307,7 +307,7 @@ func pointers(path string) iter.Seq[string] {
 	}
 }
 
-// holder returns the memory in which a part is of v, an operand or result j of a call, and the path to it there.
+// holder returns the memory in which a part of v is, an operand or result j of a call, and the path to it.
 func (f *family) holder(v ssa.Value, j int, r Result, path string) (*object, string) {
 	t := v.Type()
 	if c, ok := v.(*ssa.Call); ok {
@@ -341,8 +341,8 @@ func (f *family) fresh(k *call, j int, r Result) set {
 	return out
 }
 
-// memoryOf makes the memory that v leads to, an operand or result j of a call, with parts of which others says
-// what they may be that is not made with it.
+// memoryOf makes the memory that v leads to, an operand or result j of a call, with its parts; others says what
+// a part may be that is not made with it.
 func (f *family) memoryOf(v ssa.Value, j int, r Result, others func(Part) set) set {
 	top, _ := f.holder(v, j, r, "")
 	f.put(f.elem(top, ""), set{1 << zeroElem})
@@ -391,8 +391,8 @@ func partType(t types.Type, path string) types.Type {
 	return t
 }
 
-// renew lets the memory be made that v leads to, an operand or result j of a call: it is another one, in which
-// parts that from says of may be what is followed.
+// renew lets the memory be made that v leads to, an operand or result j of a call: it is another one, in
+// which parts that from says of may be what is followed.
 func (w *walker) renew(v ssa.Value, j int, r Result, s *set, from func(Part) []source) *set {
 	if o := w.f.made[key{v, j}]; o == nil || o.kind != memObj {
 		return s

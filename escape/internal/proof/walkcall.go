@@ -298,8 +298,8 @@ func (w *walker) free(n int, k *call, p phase, s *set, touched func(ssa.Value) b
 		w.use(p, Dead, "it is kept alive", k.at)
 	case q == newest || q == older:
 		x.met[w.site] = true
-		if x.hands != nil {
-			x.hands.Beside = x.hands.Beside || w.denies(x.at.Common().Args, x.at, p)
+		if x.hands != nil && w.denies(x.at.Common().Args, x.at, p) {
+			x.hands.Beside = true
 		}
 		if w.ends(n, x, k, s); hits > 1 { // what the first frees may lead to the second
 			w.fault(n, Once, "it may be in what is freed twice", k.at)

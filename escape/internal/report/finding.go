@@ -9,6 +9,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/find"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
@@ -205,9 +206,16 @@ func (w *Reasons) Buffer(f *pointsto.Func, s *pointsto.Site) Buffer {
 	if c := memory.CallOf(v); c != nil {
 		b.Maker = calleeName(f, &c.Call)
 	}
-	if p, ok := v.(*ssa.Parameter); ok {
+	switch p, operand := v.(*ssa.Parameter); {
+	case operand && s.Handed() == nil:
 		b.Name = p.Name() + path
 		return b
+	case operand:
+		c, _ := ir.Ranged(f.SSA)
+		if of, ok := c.Call.Value.(*ssa.Call); ok {
+			c = of
+		}
+		b.Maker = calleeName(f, &c.Call)
 	}
 	of := v
 	if a, ok := v.(*memory.Assigned); ok { // what a literal that the call runs gives a variable
