@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
@@ -38,7 +38,7 @@ type Unless struct {
 func (s *Site) Pos() token.Pos {
 	v := memory.RootOf(s.Value)
 	if p := s.Handed(); p != nil {
-		return ir.RangePos(p)
+		return calls.RangePos(p)
 	}
 	if e, ok := v.(*ssa.Extract); ok {
 		return e.Tuple.Pos()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 )
 
@@ -29,7 +28,7 @@ func (f *Func) handed() effect.Hands {
 	if !memory.IsBody(f.SSA) {
 		return effect.Hands{}
 	}
-	c, body := ir.Ranged(f.SSA)
+	c, body := calls.Ranged(f.SSA)
 	if c == nil {
 		return effect.Hands{}
 	}

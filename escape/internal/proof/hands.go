@@ -259,9 +259,8 @@ func (h *handing) last(o *object) bool {
 	return true
 }
 
-// ends reports whether the calls hand over what sites make, which is the operand, or a part of what it leads to.
-// They are looked at as frees of that. It notes when there is nothing; without sites, when the operand is
-// nil.
+// ends reports whether the calls hand over what sites make: the operand, or a part of what it leads to. They
+// are looked at as frees of that. It notes when there is nothing; without sites, when the operand is nil.
 func (h *handing) ends(sites []*object, path string, res *Result) bool {
 	f := h.g.f
 	var frees []*free

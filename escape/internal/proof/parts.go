@@ -341,8 +341,8 @@ func (f *family) fresh(k *call, j int, r Result) set {
 	return out
 }
 
-// memoryOf makes the memory that v leads to, an operand or result j of a call, with its parts; others says what
-// a part may be that is not made with it.
+// memoryOf makes the memory that v leads to, an operand or result j of a call, with its parts; others says
+// what a part may be that is not made with it.
 func (f *family) memoryOf(v ssa.Value, j int, r Result, others func(Part) set) set {
 	top, _ := f.holder(v, j, r, "")
 	f.put(f.elem(top, ""), set{1 << zeroElem})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/find"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
@@ -211,7 +210,7 @@ func (w *Reasons) Buffer(f *pointsto.Func, s *pointsto.Site) Buffer {
 		b.Name = p.Name() + path
 		return b
 	case operand:
-		c, _ := ir.Ranged(f.SSA)
+		c, _ := calls.Ranged(f.SSA)
 		if of, ok := c.Call.Value.(*ssa.Call); ok {
 			c = of
 		}

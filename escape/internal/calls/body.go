@@ -1,4 +1,4 @@
-package ir
+package calls
 
 import (
 	"go/ast"
