@@ -95,9 +95,7 @@ func (pl *planner) comesOn(p *placing) bool {
 		}
 		return false
 	}
-	return p != nil && (p.missed > len(p.ends) || slices.ContainsFunc(p.ends, func(n int) bool {
-		return slices.ContainsFunc(pl.f.Graph.Succs[n], place)
-	}))
+	return p != nil && (p.missed > len(p.ends) || slices.ContainsFunc(p.ends, place))
 }
 
 // inBlock tells of a spot whether it stands in front of the return of a node's block.
