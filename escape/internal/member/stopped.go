@@ -41,10 +41,12 @@ func stopped(n *types.Named, methods []*method, frees *effect.Frees) (out []Find
 	return out
 }
 
-// failing returns the field of which a free has failed at a return, if field k is freed behind that free, and
-// not in front of the return; else -1.
+// failing returns the field of which a free has failed at a return with an error, if field k is freed behind
+// that free, and not in front of the return; else -1. Where a return has none, the method may well know that
+// all was freed before.
 func (m *method) failing(r *ssa.Return, k int) int {
-	if r.Block() == m.f.SSA.Recover || slices.ContainsFunc(m.freed[k], func(i ssa.Instruction) bool { return ir.Leads(i, r) }) {
+	before := func(i ssa.Instruction) bool { return ir.Leads(i, r) }
+	if !m.f.Fails(r) || r.Block() == m.f.SSA.Recover || slices.ContainsFunc(m.freed[k], before) {
 		return -1
 	}
 	for j := range fieldsOf(m.of) {
