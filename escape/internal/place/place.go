@@ -45,13 +45,18 @@ func (w Where) Pos() token.Pos {
 	return w.Return.Pos()
 }
 
-// NonNil reports whether a branch that leads there tells that a value is not nil.
+// NonNil reports whether a branch that leads there tells that a value is not nil, or a field was read by it
+// before.
 func (w Where) NonNil(v ssa.Value) bool {
 	if w.Place == nil || w.Place.Block == nil {
 		return false
 	}
 	on, _ := ir.NonNil(w.Place.Block, nil, func(x ssa.Value) bool { return x == v })
-	return on
+	uses := v.Referrers()
+	return on || uses != nil && slices.ContainsFunc(*uses, func(i ssa.Instruction) bool {
+		_, field := i.(*ssa.FieldAddr)
+		return field && ir.Before(i, w.Place.At)
+	})
 }
 
 // A Name is by what a buffer goes where it is freed: a variable, or a field of one, that holds
@@ -282,7 +287,7 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 func (pl *planner) nothing(s *spot, p *own.Point, t own.Token) bool {
 	through := s.name.Through() && pl.g.Sites[t/2].Owning() == nil
 	nillable := s.name.Nillable() && !pl.f.Collects(s.value) // else where it is nothing, it has no elements
-	return p.Status(t)&own.Absent != 0 && (nillable || through) && pl.f.MayBeNil(s.value)
+	return p.Status(t)&own.Absent != 0 && (nillable || through) && pl.f.MayBeNil(s.value) && !s.at.NonNil(s.value)
 }
 
 // Nillable reports whether what has the name may be nil, by its type.
