@@ -63,6 +63,24 @@ func f() []*float32 {
 	return out
 }
 `, "it is returned"},
+	{"bytes that become text, and text that becomes bytes", elementViews + `
+func f() string {
+	b := Make()
+	s := string(b.Bytes())
+	b.Free() //F
+	return s
+}
+`, elementViews + `
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+
+func f() {
+	b := Make()
+	s := []byte(b.Text())
+	b.Free() //F
+	print(s[0])
+}
+`, "it is read or written"},
 	{"elements that are stored one by one", elementViews + `
 func f(out []float32) {
 	b := Make()

@@ -176,8 +176,10 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 			e.from, e.reads = []source{{v: i.X, how: part | somewhere}}, []ssa.Value{i.X}
 		} else if isUnsafe(i.Type()) || isUnsafe(i.X.Type()) { // the same memory as another type
 			e.from = []source{{v: i.X, how: somewhere}}
-		} else if copiesBytes(i) {
-			e.reads = []ssa.Value{i.X}
+		} else if ofBytes(i) {
+			if e.reads = []ssa.Value{i.X}; isString(i.X.Type()) { // compilers copy where it is written only
+				e.from = []source{{v: i.X, how: part}}
+			}
 		} else if widens(i) {
 			e.from = []source{{v: i.X}}
 		} else { // another number, or the bytes of one
@@ -409,8 +411,8 @@ func width(b *types.Basic) int {
 	return 5
 }
 
-// copiesBytes reports whether a conversion copies: between strings and slices of bytes or runes.
-func copiesBytes(i *ssa.Convert) bool {
+// ofBytes reports whether a conversion is between strings and slices of bytes or runes.
+func ofBytes(i *ssa.Convert) bool {
 	slice := func(t types.Type) bool { _, ok := t.Underlying().(*types.Slice); return ok }
 	return isString(i.Type()) && slice(i.X.Type()) || slice(i.Type()) && isString(i.X.Type())
 }
