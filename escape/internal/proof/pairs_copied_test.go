@@ -81,6 +81,24 @@ func f() {
 	print(s[0])
 }
 `, "it is read or written"},
+	{"text that becomes bytes, and is gone", elementViews + `
+func f() {
+	b := Make()
+	s := string(b.Bytes())
+	b.Free() //F
+	print(len([]byte(s)))
+}
+`, elementViews + `
+//lastuse:effect result 0 views recv
+func (b *B) Text() string
+
+func f() {
+	b := Make()
+	s := b.Text()
+	b.Free() //F
+	print(len([]byte(s)))
+}
+`, "it is read or written"},
 	{"elements that are stored one by one", elementViews + `
 func f(out []float32) {
 	b := Make()

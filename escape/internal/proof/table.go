@@ -176,10 +176,10 @@ func (c *checker) computed(e *entry, v ssa.Value) {
 			e.from, e.reads = []source{{v: i.X, how: part | somewhere}}, []ssa.Value{i.X}
 		} else if isUnsafe(i.Type()) || isUnsafe(i.X.Type()) { // the same memory as another type
 			e.from = []source{{v: i.X, how: somewhere}}
-		} else if ofBytes(i) {
-			if e.reads = []ssa.Value{i.X}; isString(i.X.Type()) { // compilers copy where it is written only
-				e.from = []source{{v: i.X, how: part}}
-			}
+		} else if isSlice(i.X.Type()) { // a text of bytes is a copy
+			e.reads = []ssa.Value{i.X}
+		} else if isSlice(i.Type()) { // bytes of a text compilers copy where they are written only
+			e.from, e.reads = []source{{v: i.X, how: part}}, []ssa.Value{i.X}
 		} else if widens(i) {
 			e.from = []source{{v: i.X}}
 		} else { // another number, or the bytes of one
@@ -409,12 +409,6 @@ func width(b *types.Basic) int {
 		return 4
 	}
 	return 5
-}
-
-// ofBytes reports whether a conversion is between strings and slices of bytes or runes.
-func ofBytes(i *ssa.Convert) bool {
-	slice := func(t types.Type) bool { _, ok := t.Underlying().(*types.Slice); return ok }
-	return isString(i.Type()) && slice(i.X.Type()) || slice(i.Type()) && isString(i.X.Type())
 }
 
 func isString(t types.Type) bool {
