@@ -54,6 +54,23 @@ func (w *walker) handed(p phase, fn *ssa.Function, s *set) (phase, *set) {
 	return p, s
 }
 
+// handsOnly reports whether a call gives operand j of a literal nothing but what it hands over.
+func (f *family) handsOnly(k *call, lit *ssa.Function, j int) bool {
+	some, unknown := false, func(p Part) bool { return p.Unknown }
+	for n, a := range k.args {
+		fns, _ := f.bodies(f.of(a))
+		inside, _ := f.bodies(f.handed(f.of(a)))
+		if h := k.sum.param(n).Hands; !slices.Contains(inside, lit) {
+			continue
+		} else if !slices.Contains(fns, lit) || j >= len(h) || !h[j].Owned && !h[j].Fresh ||
+			slices.ContainsFunc(h[j].Parts, unknown) {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
 // beside returns what there is beside what a site makes, that among it: results, or operands.
 func (o *object) beside() *types.Tuple {
 	if p, handed := o.at.(*ssa.Parameter); handed {

@@ -428,4 +428,70 @@ func f() {
 	}
 }
 `, "something that was not made here"},
+	{"who hands it over has others", `
+type data struct{ b *B }
+
+func (d *data) each(yield func(*B) bool) {
+	d.b.Use()
+	yield(Make())
+}
+
+func f() {
+	d := &data{Make()}
+	for b := range d.each {
+		b.Use()
+		b.Free() //F
+	}
+	d.b.Use()
+	d.b.Free() //F
+}
+`, `
+type data struct{ b *B }
+
+func (d *data) each(yield func(*B)) {
+	d.b.Use()
+	yield(Make())
+}
+
+func (d *data) mine(yield func(*B)) { yield(d.b) }
+
+func f(n int) {
+	d := &data{Make()}
+	do := func(b *B) {
+		print(n)
+		b.Use()
+	}
+	d.each(do)
+	d.b.Free() //F
+	d.mine(do)
+}
+`, "is used by"},
+	{"who hands it over has nothing yet", `
+type data struct{ last *B }
+
+func (d *data) each(yield func(*B) bool) { yield(Make()) }
+
+func f() {
+	d := &data{}
+	for b := range d.each {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, `
+type data struct{ last *B }
+
+func (d *data) each(yield func(*B) bool) {
+	yield(Make())
+	yield(d.last)
+}
+
+func f() {
+	d := &data{}
+	for b := range d.each {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, "may be nil"},
 }

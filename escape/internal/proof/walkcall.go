@@ -64,8 +64,9 @@ func (w *walker) enters(fn *ssa.Function, n int, p phase, s *set, given func(int
 // callbacks enters the literals that a callee may call, with parts of its other operands.
 func (w *walker) callbacks(k *call, n int, p phase, s *set, touched func(ssa.Value) bool) {
 	for _, b := range k.callbacks {
-		w.enters(b, n, p, s, func(int) bool {
-			return slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && touched(a) })
+		w.enters(b, n, p, s, func(j int) bool {
+			return !w.f.handsOnly(k, b, j) &&
+				slices.ContainsFunc(k.args, func(a ssa.Value) bool { return !w.f.literals(a) && touched(a) })
 		})
 	}
 }
