@@ -12,13 +12,19 @@ package proof
 import (
 	"go/types"
 	"maps"
+	"reflect"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 )
 
 // hand makes what is handed to operand p of a literal; others is what parts of it may be that nobody knows.
+// Nothing is known of one that others may call as well, or to which calls hand different things.
 func (f *family) hand(p *ssa.Parameter, r Result, others set) set {
+	was, handed := f.owns[p]
+	if lent := f.made[key{p, 0}] != nil; handed && !reflect.DeepEqual(was, r) || lent && !handed {
+		return set{1 << unknownElem}
+	}
 	f.owns[p] = r
 	if !r.Fresh {
 		o := f.object(key{p, 0}, siteObj, p.Type())

@@ -46,6 +46,10 @@ func (f *family) lendsMemory() {
 			continue
 		}
 		for _, p := range fn.Params {
+			if _, handed := f.owns[p]; handed {
+				f.flow(p, 0, set{1 << unknownElem})
+				continue
+			}
 			switch p.Type().Underlying().(type) {
 			case *types.Basic, *types.Signature:
 			default:

@@ -494,4 +494,52 @@ func f() {
 	}
 }
 `, "may be nil"},
+	{"others may call the literal", `
+func each(do func(*B)) { do(Make()) }
+
+func f(n int) {
+	do := func(b *B) {
+		print(n)
+		b.Use()
+		b.Free() //F
+	}
+	each(do)
+}
+`, `
+func each(do func(*B)) { do(Make()) }
+
+func f(n int) func(*B) {
+	do := func(b *B) {
+		print(n)
+		b.Use()
+		b.Free() //F
+	}
+	each(do)
+	return do
+}
+`, "something that was not made here"},
+	{"two functions hand it something", two("do(Make())"), two("do(nil)\n\tdo(Make())"), "something that was not made here"},
+}
+
+// two is a program in which two functions call a literal, which frees what it is called with.
+func two(other string) string {
+	return `
+func each(do func(*B)) { do(Make()) }
+
+func others(do func(*B)) {
+	` + other + `
+}
+
+func f(n int) {
+	do := func(b *B) {
+		print(n)
+		if b != nil {
+			b.Use()
+		}
+		b.Free() //F
+	}
+	others(do)
+	each(do)
+}
+`
 }
