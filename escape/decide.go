@@ -22,7 +22,7 @@ import (
 // decide decides the package. What panics there beside all functions leaves the package alone.
 func (p *subject) decide(pass *analysis.Pass, res *Result) {
 	in := p.input(pass)
-	left := plan.Trees(in.Left)
+	left := plan.Trees(in.Types, in.Left)
 	sums, failed := p.summarizeProofs(pass, left)
 	fact := &effect.Fact{}
 	if why := plan.Contained(func() {

@@ -24,7 +24,7 @@ type Asker struct {
 func (r *Result) Prove(a *Asker) *proof.Report {
 	in := &proof.Input{Path: r.in.Types.Path(), Import: imported(r.in), Sizes: a.Sizes, GoVersion: a.GoVersion,
 		Specs: r.in.Set, Facts: a.Facts, Sums: a.Sums, Memory: &a.memory,
-		Left: Trees(r.in.Left), Away: a.Away}
+		Left: Trees(r.in.Types, r.in.Left), Away: a.Away}
 	if in.Facts == nil {
 		in.Facts = func(*types.Func) *proof.Summary { return nil }
 	}
@@ -40,9 +40,11 @@ func (r *Result) Prove(a *Asker) *proof.Report {
 }
 
 // Trees returns what the proof is given of files that are not compiled with a package.
-func Trees(left []calls.File) (out []*ast.File) {
+func Trees(pkg *types.Package, left []calls.File) (out []*ast.File) {
 	for _, f := range left {
-		out = append(out, f.Tree)
+		if f.Tree.Name.Name == pkg.Name() { // a test may be of another package
+			out = append(out, f.Tree)
+		}
 	}
 	return out
 }

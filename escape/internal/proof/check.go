@@ -233,7 +233,7 @@ func (c *checker) unfit(g *graph) string {
 	if why := g.strange(); why != "" && !c.off[Limits] {
 		return why
 	}
-	if c.otherwise(g.f.root) {
+	if c.otherwise(g.f.root, true) {
 		return "a name in it may mean another field or method in other builds"
 	}
 	return ""

@@ -170,26 +170,31 @@ func (c *checker) declares(t types.Type, such func(method string) bool, seen *ty
 	})
 }
 
-// otherwise reports whether a name in a function may mean another field or method in other builds.
-func (c *checker) otherwise(fn *ssa.Function) (may bool) {
+// otherwise reports whether a name in a function may mean another field or method in other builds. Of one
+// that is not edited this is asked of methods which types of the package promote: fields that it reads, and
+// what types of others have, are taken to be there what they are here.
+func (c *checker) otherwise(fn *ssa.Function, edited bool) (may bool) {
 	if fn.Syntax() == nil {
 		return false
 	}
 	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
 		x, _ := n.(*ast.SelectorExpr)
 		s := c.info.Selections[x]
-		may = may || s != nil && c.selects(s)
+		may = may || s != nil && c.selects(s, edited)
 		return !may
 	})
 	return may
 }
 
-func (c *checker) selects(s *types.Selection) bool {
+func (c *checker) selects(s *types.Selection, edited bool) bool {
 	t, path := s.Recv(), s.Index()
 	for k, n := range path {
 		last := k == len(path)-1
 		for _, of := range namesOf(t) {
 			a := c.elsewhere(of)
+			if !edited && (of.Pkg() != c.pkg || last && s.Kind() == types.FieldVal) {
+				continue
+			}
 			own := last && s.Kind() != types.FieldVal && !of.IsAlias() // what it does there a summary says
 			if a.Declared && !own || !last && slices.Contains(a.Has, s.Obj().Name()) {
 				return true

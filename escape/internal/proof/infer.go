@@ -69,7 +69,7 @@ func (c *checker) infer(fn *ssa.Function) *Summary {
 // summary reads the summary of a function off its graph, and off walks with what it returns.
 func (c *checker) summary(fn *ssa.Function, f *family) *Summary {
 	n := fn.Signature.Results().Len()
-	if f.tooBig || c.otherwise(fn) {
+	if f.tooBig || c.otherwise(fn, false) {
 		return worst(len(fn.Params), n)
 	}
 	c.running(f)
