@@ -21,8 +21,7 @@ import (
 // hand makes what is handed to operand p of a literal; others is what parts of it may be that nobody knows.
 // Nothing is known of one that others may call as well, or to which calls hand different things.
 func (f *family) hand(p *ssa.Parameter, r Result, others set) set {
-	was, handed := f.owns[p]
-	if lent := f.made[key{p, 0}] != nil; handed && !reflect.DeepEqual(was, r) || lent && !handed {
+	if was, handed := f.owns[p]; handed && !reflect.DeepEqual(was, r) {
 		return set{1 << unknownElem}
 	}
 	f.owns[p] = r
@@ -64,11 +63,10 @@ func (w *walker) handed(p phase, fn *ssa.Function, s *set) (phase, *set) {
 func (f *family) handsOnly(k *call, lit *ssa.Function, j int) bool {
 	some, unknown := false, func(p Part) bool { return p.Unknown }
 	for n, a := range k.args {
-		fns, _ := f.bodies(f.of(a))
 		inside, _ := f.bodies(f.handed(f.of(a)))
 		if h := k.sum.param(n).Hands; !slices.Contains(inside, lit) {
 			continue
-		} else if !slices.Contains(fns, lit) || j >= len(h) || !h[j].Owned && !h[j].Fresh ||
+		} else if j >= len(h) || !h[j].Owned && !h[j].Fresh ||
 			slices.ContainsFunc(h[j].Parts, unknown) {
 			return false
 		}
