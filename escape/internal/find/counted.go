@@ -72,12 +72,6 @@ func (r *finder) counted(s *pointsto.Site) {
 	r.add(fd)
 }
 
-// keeps reports whether a store puts its value where others may have it, or into a slice.
-func keeps(a pointsto.Act) bool {
-
-	return a.Op == pointsto.Keep || a.Op == pointsto.Put || a.Op == pointsto.Grow
-}
-
 // readAgain lists the calls that get as their only operand what a store has just put into a field.
 func (r *finder) readAgain(put *ssa.Store) (out []*ssa.Call) {
 	to, ok := put.Addr.(*ssa.FieldAddr)

@@ -253,14 +253,15 @@ func (pl *planner) statements(spots map[own.Token][]*spot) []Free {
 	for t := range own.Token(pl.g.Tokens()) {
 		for _, s := range spots[t] {
 			k, ok := done[[2]any{s.at, s.value}]
+			behind := pl.inside(s)
 			if !ok {
 				k = len(out)
 				done[[2]any{s.at, s.value}] = k
-				out = append(out, Free{Name: s.name, Unless: s.unless, At: s.at, Behind: pl.inside(s), value: s.value})
+				out = append(out, Free{Name: s.name, Unless: s.unless, At: s.at, Behind: behind, value: s.value})
 				of = append(of, s.since)
 			}
 			f := &out[k]
-			if f.Behind != pl.inside(s) {
+			if f.Behind != behind {
 				f.Behind = nil
 			}
 			all[of[k]] = append(all[of[k]], t)

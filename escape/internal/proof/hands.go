@@ -85,15 +85,15 @@ func (o *object) beside() *types.Tuple {
 
 // besides returns the number of a value among what a site makes, -1 if it is none of that.
 func (o *object) besides(v ssa.Value) int {
+	if o == nil {
+		return -1
+	}
 	switch v := v.(type) {
 	case *ssa.Extract:
-		if o != nil && v.Tuple == o.at {
+		if v.Tuple == o.at {
 			return v.Index
 		}
 	case *ssa.Parameter:
-		if o == nil {
-			break
-		}
 		if p, handed := o.at.(*ssa.Parameter); handed && p.Parent() == v.Parent() {
 			return slices.Index(v.Parent().Params, v)
 		}
@@ -288,13 +288,13 @@ func (h *handing) ends(sites []*object, path string, res *Result) bool {
 	var class set
 	for _, c := range h.at {
 		arg := c.Call.Args[h.j]
-		x := &free{e: &edit{}, at: c, operand: operand{arg: arg, whole: arg, from: f.of(arg)}, pts: f.of(arg),
+		x := &free{e: &edit{}, at: c, operand: operand{arg: arg, whole: arg, by: arg, from: f.of(arg)}, pts: f.of(arg),
 			met: map[*object]bool{}, hands: res}
-		if sites != nil {
-			x.by = arg
-		}
-		if path != "" {
+		switch {
+		case path != "":
 			x.parts, x.pts = []string{path}, f.load(f.along(x.from, path))
+		case sites == nil: // no part of it
+			x.parts, x.followed = []string{}, true
 		}
 		frees = append(frees, x)
 	}

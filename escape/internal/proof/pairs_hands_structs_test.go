@@ -34,6 +34,14 @@ const inEachT = `	for t := range seq(n) {
 		t.Free() //F
 	}`
 
+// tried hands over what may have failed, with its error.
+const tried = `
+		for i := range n {
+			if !yield(TryT(i)) {
+				return
+			}
+		}`
+
 // handsStructPairs show what is handed to the body of a range, as what an operand of its own leads to.
 var handsStructPairs = []pair{
 	{"memory is handed over with what is in it", tensors("*T", `
@@ -122,24 +130,14 @@ var handsStructPairs = []pair{
 		t.Free() //F
 	}
 	last.Use()`), "something that was not made here"},
-	{"beside an error the operand is nil", tensors("*T, error", `
-		for i := range n {
-			if !yield(TryT(i)) {
-				return
-			}
-		}`, `
+	{"beside an error the operand is nil", tensors("*T, error", tried, `
 	for t, err := range seq(n) {
 		if err != nil {
 			return
 		}
 		t.Use()
 		t.Free() //F
-	}`), tensors("*T, error", `
-		for i := range n {
-			if !yield(TryT(i)) {
-				return
-			}
-		}`, `
+	}`), tensors("*T, error", tried, `
 	for t, err := range seq(n) {
 		if err != nil {
 			print(err)

@@ -494,43 +494,25 @@ func f() {
 	}
 }
 `, "may be nil"},
-	{"others may call the literal", `
-func each(do func(*B)) { do(Make()) }
-
-func f(n int) {
-	do := func(b *B) {
-		print(n)
-		b.Use()
-		b.Free() //F
-	}
-	each(do)
-}
-`, `
-func each(do func(*B)) { do(Make()) }
-
-func f(n int) func(*B) {
-	do := func(b *B) {
-		print(n)
-		b.Use()
-		b.Free() //F
-	}
-	each(do)
-	return do
-}
-`, "something that was not made here"},
-	{"two functions hand it something", two("do(Make())"), two("do(nil)\n\tdo(Make())"), "something that was not made here"},
+	{"others may call the literal", calledBack("", "each(do)"), calledBack("func(*B)", "each(do)\n\treturn do"),
+		"something that was not made here"},
+	{"two functions hand it something", calledBack("", "some(do)\n\teach(do)"), calledBack("", "none(do)\n\teach(do)"),
+		"something that was not made here"},
 }
 
-// two is a program in which two functions call a literal, which frees what it is called with.
-func two(other string) string {
+// calledBack is a function with a literal that frees what it is called with, and what is done with that.
+func calledBack(result, body string) string {
 	return `
 func each(do func(*B)) { do(Make()) }
 
-func others(do func(*B)) {
-	` + other + `
+func some(do func(*B)) { do(Make()) }
+
+func none(do func(*B)) {
+	do(nil)
+	do(Make())
 }
 
-func f(n int) {
+func f(n int) ` + result + ` {
 	do := func(b *B) {
 		print(n)
 		if b != nil {
@@ -538,8 +520,7 @@ func f(n int) {
 		}
 		b.Free() //F
 	}
-	others(do)
-	each(do)
+	` + body + `
 }
 `
 }

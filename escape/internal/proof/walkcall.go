@@ -237,17 +237,10 @@ func (w *walker) onlyViewed(p Param, pts set) bool {
 // hits returns how often F may free what is followed: it is the operand, or what that leads to, or in some
 // fields of it.
 func (w *walker) hits(x *free, s *set, touched func(ssa.Value) bool) (n int) {
-	arg := x.arg
-	if x.hands != nil && x.by == nil { // it is asked whether it is nil
-		if w.holds(s, arg) {
-			n = 1
-		}
-		return n
-	}
 	other := func(e elem) bool { return e.obj.kind != memObj && e.obj.kind != zeroObj }
-	if len(x.parts) == 0 || w.f.some(x.from, other) {
+	if x.parts == nil || w.f.some(x.from, other) {
 		_, now := x.at.(*ssa.Call) // of one that is deferred fresh asks it
-		if touched(arg) || w.zero && now && w.holds(s, x.whole) {
+		if touched(x.arg) || w.zero && now && w.holds(s, x.whole) {
 			return 1
 		}
 		return 0
