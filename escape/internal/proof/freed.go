@@ -353,9 +353,8 @@ func (g *graph) neverNil(p ssa.Value, b *ssa.BasicBlock, seen map[ssa.Value]bool
 	case *ssa.Call:
 		return g.calls[p].sum.result(0).made()
 	case *ssa.Parameter:
-		r, handed := g.f.owns[p]
-		last := p.Parent().Params[len(p.Parent().Params)-1]
-		return handed && r.made() && (last == p || !isError(last.Type()) || tested(last, b, token.EQL))
+		seen[p] = true
+		return g.givenSome(p, b, seen)
 	case *ssa.Phi:
 		seen[p] = true
 		for n, e := range p.Edges {

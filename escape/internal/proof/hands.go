@@ -3,13 +3,14 @@ package proof
 // What a function hands to one that it is given, as an iterator hands values to the body of a range: what it
 // made, which nobody else has then, and which it does nothing more with. So it is the other one's, as if a
 // call had returned it, and an operand of a literal is a site like a call: it makes what is followed anew
-// each time that the literal is entered.
+// each time that it is handed to the literal. What calls of the family give the literal is what it is.
 //
 // The call that hands it over is looked at as if it freed that: behind it nothing of the function may use it,
-// free it, or hand it over again. An iterator that a function returns is a literal, and what it captures is
-// not known in that; one whose operand goes elsewhere than into calls of it hands nothing.
+// free it, or hand it over again. An iterator that a function returns is one function, and what a literal
+// captures is not known in that; one whose operand goes elsewhere than into calls of it hands nothing.
 
 import (
+	"go/token"
 	"go/types"
 	"maps"
 	"reflect"
@@ -73,6 +74,23 @@ func (f *family) handsOnly(k *call, lit *ssa.Function, j int) bool {
 		some = true
 	}
 	return some
+}
+
+// givenSome reports whether operand p of a literal is not nil in block b, neither what it is handed nor what
+// calls of the family give it.
+func (g *graph) givenSome(p *ssa.Parameter, b *ssa.BasicBlock, seen map[ssa.Value]bool) bool {
+	all := p.Parent().Params
+	last, n := all[len(all)-1], slices.Index(all, p)
+	r, handed := g.f.owns[p]
+	if !handed || !r.made() || last != p && isError(last.Type()) && !tested(last, b, token.EQL) {
+		return false
+	}
+	for _, k := range g.calls {
+		if slices.Contains(k.bodies, p.Parent()) && !g.neverNil(k.args[n], k.at.Block(), seen) {
+			return false
+		}
+	}
+	return true
 }
 
 // beside returns what there is beside what a site makes, that among it: results, or operands.
@@ -350,7 +368,11 @@ func (c *checker) returnsHanding(fn *ssa.Function, j int) []Result {
 	if one == nil {
 		return nil
 	}
-	return c.does(one).param(0).Hands
+	s := c.does(one)
+	if s == nil {
+		return nil
+	}
+	return s.param(len(s.Params) - 1).Hands // in front of which a method value has its receiver
 }
 
 // handsOn returns what a function that a call returned hands to the one that it is called with.

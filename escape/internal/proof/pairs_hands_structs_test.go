@@ -216,6 +216,34 @@ var handsStructPairs = []pair{
 		t.Use()
 		t.Free() //F
 	})`) + data, "something that was not made here"},
+	{"a literal is called with nil as well", tensors("*T", ``, `
+	do := func(t *T) {
+		print(n)
+		t.Use()
+		t.Free() //F
+	}
+	NewT(n).to(do)
+	do(NewT(n))`) + to, tensors("*T", ``, `
+	do := func(t *T) {
+		if print(n); t != nil {
+			t.Use()
+		}
+		t.Free() //F
+	}
+	NewT(n).to(do)
+	do(nil)`) + to, "may be nil"},
+	{"a literal is called with nil beside no error", "", tensors("*T", ``, `
+	do := func(t *T, err error) {
+		if err != nil {
+			return
+		}
+		if print(n); t != nil {
+			t.Use()
+		}
+		t.Free() //F
+	}
+	tryTo(do)
+	do(nil, nil)`) + "\nfunc tryTo(do func(*T, error)) { do(TryT(1)) }\n", "may be nil"},
 	{"what is in a slice in it", "", tensors("*S", `yield(&S{bs: []*B{Make()}})`, `
 	for s := range seq(n) {
 		s.Use()
@@ -247,6 +275,9 @@ func (w *W) Free()
 func (w *W) Use()
 `, "something that was not made here"},
 }
+
+// to has a method that hands over what it made.
+const to = "\nfunc (t *T) to(do func(*T)) { do(NewT(t.n)) }\n"
 
 // data has a function that hands over what has a number of it.
 const data = `

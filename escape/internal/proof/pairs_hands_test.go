@@ -494,6 +494,38 @@ func f() {
 	}
 }
 `, "may be nil"},
+	{"a method value is returned", `
+type data struct{ n int }
+
+func (d *data) each(yield func(*B) bool) { yield(Make()) }
+
+func seq(d *data) func(func(*B) bool) { return d.each }
+
+func f(d *data) {
+	for b := range seq(d) {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, `
+type G func(*B) bool
+
+var stored *B
+
+func (g G) each(yield func(*B) bool) {
+	g(Make())
+	yield(stored)
+}
+
+func seq(g G) func(func(*B) bool) { return g.each }
+
+func f() {
+	for b := range seq(nil) {
+		b.Use()
+		b.Free() //F
+	}
+}
+`, "something that was not made here"},
 	{"others may call the literal", calledBack("", "each(do)"), calledBack("func(*B)", "each(do)\n\treturn do"),
 		"something that was not made here"},
 	{"two functions hand it something", calledBack("", "some(do)\n\teach(do)"), calledBack("", "none(do)\n\teach(do)"),
