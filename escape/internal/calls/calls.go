@@ -54,6 +54,7 @@ type Table struct {
 	facts    *effect.Facts // of other packages; may be nil
 	world    *World
 	lines    map[*types.Func]*spec.Line
+	ends     *effect.Frees           // what was found of methods of interfaces; may be nil
 	inferred map[any]*effect.Summary // by *types.Func or, for literals, *ssa.Function
 	of       map[*types.Func]*effect.Summary
 	dynamic  map[*ssa.CallCommon]*effect.Summary
@@ -61,8 +62,8 @@ type Table struct {
 
 // NewTable returns a table of what the lines of a set say, and of what is known of the
 // functions of other packages.
-func NewTable(set *spec.Set, facts *effect.Facts, w *World) *Table {
-	t := &Table{set: set, facts: facts, world: w, lines: map[*types.Func]*spec.Line{},
+func NewTable(set *spec.Set, facts *effect.Facts, w *World, ends *effect.Frees) *Table {
+	t := &Table{set: set, facts: facts, world: w, ends: ends, lines: map[*types.Func]*spec.Line{},
 		inferred: map[any]*effect.Summary{}, of: map[*types.Func]*effect.Summary{},
 		dynamic: map[*ssa.CallCommon]*effect.Summary{}}
 	w.said = func(v *types.Var) bool { return t.variable(v) != nil }
@@ -222,7 +223,7 @@ func (t *Table) any(c *ssa.CallCommon) *effect.Summary {
 			all.Params = append(all.Params, effect.Param{Escapes: effect.When{Cond: effect.Always}})
 		}
 		if c.IsInvoke() {
-			all.Results = t.promised(c)
+			all = t.promise(c.Value.Type(), c.Method)
 		} else if len(all.Params) == 1 {
 			all.Params[0].Hands = t.handing(c.Value)
 		}
@@ -282,6 +283,8 @@ func (t *Table) Func(fn *types.Func) *effect.Summary {
 	switch {
 	case line != nil:
 		s = effect.Of(line, fn.Signature(), s)
+	case s == nil && t.ends.Promises(fn):
+		s = t.promise(fn.Signature().Recv().Type(), fn)
 	case s == nil && cgoChecks(fn):
 		s = effect.Blank(fn.Signature())
 	case s == nil:
@@ -365,7 +368,7 @@ func (t *Table) Callees(c *ssa.CallCommon) []*types.Func {
 		}
 	}
 	if out == nil && c.IsInvoke() {
-		return t.world.offers(c)
+		return t.world.offers(c.Value.Type(), c.Method)
 	}
 	return out
 }

@@ -54,7 +54,7 @@ func TestOrder(t *testing.T) {
 		fns = append(append(fns, f), f.AnonFuncs...)
 	}
 	var got []string
-	for _, r := range Order(fns, NewTable(&spec.Set{}, nil, NewWorld(p, &Elsewhere{})).Callees) {
+	for _, r := range Order(fns, NewTable(&spec.Set{}, nil, NewWorld(p, &Elsewhere{}), nil).Callees) {
 		text := ""
 		for _, f := range r.Funcs {
 			text += f.Name() + " "
@@ -75,7 +75,7 @@ func TestTable(t *testing.T) {
 	require.NoError(t, err)
 	var set spec.Set
 	set.Add(f, spec.Module)
-	table := NewTable(&set, nil, NewWorld(p, &Elsewhere{}))
+	table := NewTable(&set, nil, NewWorld(p, &Elsewhere{}), nil)
 	call := func(name string) *ssa.CallCommon {
 		for _, b := range p.Func(name).Blocks {
 			for _, i := range b.Instrs {
@@ -110,7 +110,7 @@ func TestVariables(t *testing.T) {
 	require.NoError(t, err)
 	var set spec.Set
 	set.Add(f, spec.Module)
-	table := NewTable(&set, nil, NewWorld(p, &Elsewhere{}))
+	table := NewTable(&set, nil, NewWorld(p, &Elsewhere{}), nil)
 	for name, want := range map[string]string{"variable": "arg 0 freed", "either": "arg 0 freed", "perhaps": "unknown",
 		"literal": "unknown"} {
 		for _, b := range p.Func(name).Blocks {
@@ -146,7 +146,7 @@ func TestOtherBuilds(t *testing.T) {
 		away.Left(File{"p_windows.go", other, false})
 		p, _, err := ssautil.BuildPackage(&types.Config{}, fset, types.NewPackage("p", "p"), []*ast.File{src}, 0)
 		require.NoError(t, err)
-		table := NewTable(&spec.Set{}, nil, NewWorld(p, away))
+		table := NewTable(&spec.Set{}, nil, NewWorld(p, away), nil)
 		f := p.Func("same")
 		s, err := effect.Parse(tt.here, f.Signature)
 		require.NoError(t, err)

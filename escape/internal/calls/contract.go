@@ -4,8 +4,6 @@ import (
 	"go/types"
 	"slices"
 
-	"golang.org/x/tools/go/ssa"
-
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
@@ -14,16 +12,17 @@ import (
 // that is what the method is for, and who calls it has to free the result, whoever made it. If some of it
 // does and the rest lends, who calls it and frees nothing leaks what the first make.
 
-// promised returns what the results of a call through an interface are, as far as all types of the package
-// that implement it agree that they are owned.
-func (t *Table) promised(c *ssa.CallCommon) []effect.Result {
+// promise returns what a call of method m of an interface does, as far as all types of the package that
+// implement it agree: which results are owned and, if the interface is freed as they are, what becomes of the
+// value that it is called on.
+func (t *Table) promise(of types.Type, m *types.Func) *effect.Summary {
 	var all *effect.Summary
-	out := make([]effect.Result, c.Signature().Results().Len())
-	for _, fn := range t.world.offers(c) {
+	out := effect.Worst(m.Signature())
+	for _, fn := range t.world.offers(of, m) {
 		s := t.Func(fn)
-		for k := range min(len(out), len(s.Results)) {
+		for k := range min(len(out.Results), len(s.Results)) {
 			if s.Results[k].Owned.Cond == effect.Always {
-				out[k].Some = max(out[k].Some, fn.Pos())
+				out.Results[k].Some = max(out.Results[k].Some, fn.Pos())
 			}
 		}
 		if all != nil {
@@ -32,20 +31,31 @@ func (t *Table) promised(c *ssa.CallCommon) []effect.Result {
 		all = s
 	}
 	if all == nil || all.Unknown {
-		return make([]effect.Result, len(out))
+		return out
 	}
-	for k := range out {
-		if r := all.Results[k]; r.Owned.Cond == effect.Always {
-			out[k] = effect.Result{Owned: r.Owned, Error: r.Error, Nil: r.Nil, Holes: r.Holes}
+	for k, r := range all.Results {
+		if r.Owned.Cond == effect.Always {
+			out.Results[k] = effect.Result{Owned: r.Owned, Error: r.Error, Nil: r.Nil, Holes: r.Holes}
+		}
+	}
+	if !t.ends.Promises(m) {
+		return out
+	}
+	if free := t.ends.Found(m); free != nil {
+		out.Params[0], out.Unknown = free.Does(), false
+	} else if recv := all.Params[0]; recv.Borrows() || recv.Retained && recv.Freed.Cond == effect.Never {
+		out.Params[0], out.Unknown = effect.Param{Retained: recv.Retained}, false
+		for k, r := range all.Results {
+			w := &out.Results[k]
+			w.Is, w.Views, w.Needs, w.Tells, w.Shows = r.Is&1, r.Views&1, r.Needs&1, r.Tells&1, r.Shows&1
 		}
 	}
 	return out
 }
 
-// offers lists the methods that types of the package have for a call through an interface of its own.
-func (w *World) offers(c *ssa.CallCommon) []*types.Func {
-	m := c.Method
-	of, ok := c.Value.Type().Underlying().(*types.Interface)
+// offers lists what types of the package have for method m of an interface of its own.
+func (w *World) offers(t types.Type, m *types.Func) []*types.Func {
+	of, ok := t.Underlying().(*types.Interface)
 	if !ok || m.Pkg() != w.pkg.Pkg || !slices.ContainsFunc(w.methods[m.Name()], func(fn *types.Func) bool {
 		return types.Identical(plain(fn), plain(m))
 	}) {

@@ -31,7 +31,7 @@ type Owned struct {
 }
 
 // A Found is a method of the package that was found to free parts of its receiver, and to do nothing
-// else. It is a free of what owns no other parts.
+// else. It is a free of what owns no other parts. One of an interface frees what is in there.
 type Found struct {
 	Func       *types.Func
 	Parts      map[string]bool // the parts; whether each may hold nothing
@@ -125,6 +125,15 @@ func (f *Frees) Found(fn *types.Func) *Found {
 	return nil
 }
 
+// Promises reports whether a method is one of an interface of which it was found what frees what is in there.
+func (f *Frees) Promises(m *types.Func) bool {
+	if f == nil || m.Signature().Recv() == nil || !types.IsInterface(m.Signature().Recv().Type()) {
+		return false
+	}
+	free := f.Of(m.Signature().Recv().Type())
+	return free != nil && f.Found(free.Func) != nil
+}
+
 // Count returns the field that counts who has a value of type t, if that was found; else nil.
 func (f *Frees) Count(t types.Type) *types.Var {
 	free := f.Of(t)
@@ -164,7 +173,7 @@ func IsText(t types.Type) bool {
 // the same name, which frees all of it.
 func (f *Frees) Boxes(t, i types.Type) bool {
 	whole, boxed := f.Of(t), f.Of(i)
-	return whole != nil && boxed != nil && whole.Method && boxed.Method && whole.Parts == nil &&
+	return whole != nil && boxed != nil && whole.Method && boxed.Method &&
 		whole.Func.Id() == boxed.Func.Id() && types.IsInterface(boxed.Func.Signature().Recv().Type())
 }
 

@@ -12,12 +12,13 @@ import (
 // in it, of which a spec says that it frees what it is called on: that is the whole value then. Here, structs
 // are taken apart.
 func (f *Frees) findEmbedded(n *types.Named) *Free {
+	_, boxed := n.Underlying().(*types.Interface)
 	named := func(m *types.Func) *Free {
 		if m.Pkg() == nil {
 			return nil
 		}
 		for _, fr := range f.by(m.Pkg()).all {
-			if fr.Func == m && fr.method() && fr.level != Inferred && f.usable(fr) {
+			if fr.Func == m && fr.method() && (boxed || fr.level != Inferred) && f.usable(fr) {
 				return fr.free()
 			}
 		}

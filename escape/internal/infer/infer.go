@@ -361,6 +361,15 @@ func (e *exits) result(s *effect.Summary, n int) {
 	if res.Owned.Cond != effect.Never {
 		return
 	}
+	if types.IsInterface(e.f.SSA.Signature.Results().At(n).Type()) {
+		e.boxed(s, n, res)
+		return
+	}
+	e.pieces(s, n, res)
+}
+
+// pieces fills in which parts of a result are owned, and whether that is all of it.
+func (e *exits) pieces(s *effect.Summary, n int, res *effect.Result) {
 	seen := map[string]bool{}
 	for _, r := range e.returns {
 		for _, p := range e.f.Parts(e.f.Results(r)[n]) {
@@ -379,11 +388,37 @@ func (e *exits) result(s *effect.Summary, n int) {
 	e.together(n, res)
 }
 
+// boxed fills in whether result n, an interface, is owned: what is put together there, or made by a call,
+// is of another type at each return.
+func (e *exits) boxed(s *effect.Summary, n int, res *effect.Result) {
+	var all effect.Result
+	for _, r := range e.returns {
+		if c, ok := e.f.Results(r)[n].(*ssa.Const); ok && c.IsNil() {
+			all.Nil = all.Nil || e.kinds(r, own.Combination{})[0]
+			continue
+		}
+		one, is := *e, *res
+		one.returns = []*ssa.Return{r}
+		if one.owned(s, n, "", &is); is.Owned.Cond == effect.Never {
+			one.pieces(s, n, &is)
+		}
+		some := all.Owned.Cond != effect.Never
+		if is.Owned.Cond == effect.Never || is.Error || some && is.Owned != all.Owned {
+			return
+		}
+		all.Owned, all.Nil = is.Owned, all.Nil || is.Nil
+	}
+	res.Owned, res.Nil = all.Owned, all.Nil
+}
+
 // together makes one of the parts of a result, if what frees its type frees all that are owned, and nothing
 // else.
 func (e *exits) together(n int, res *effect.Result) {
-	free := e.frees.Of(e.f.SSA.Signature.Results().At(n).Type())
-	if free == nil || free.Parts == nil || len(res.Parts) == 0 {
+	if len(res.Parts) == 0 {
+		return
+	}
+	free := e.frees.Of(e.f.Results(e.returns[0])[n].Type()) // of what is in an interface, if it is one
+	if free == nil || free.Parts == nil {
 		return
 	}
 	all, owned := effect.Result{Owned: res.Parts[0].Is.Owned}, 0

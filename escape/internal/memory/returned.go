@@ -10,12 +10,16 @@ import (
 
 // This file is about results that lie in variables while deferred calls run. A pointer to what has parts that
 // nobody else reads or sets there is as good as returned where it is put. Where a panic ends in a return the
-// caller has that as well, or nothing, and the function has lost sight of it: so it is nothing there.
+// caller has that as well, or nothing, and the function has lost sight of it: so it is nothing there. What is
+// returned in an interface, and freed as that is, is returned itself.
 
 // findReturned finds the loads of such results, and what was stored.
 func (f *Func) findReturned() {
 	for _, r := range ir.Returns(f.SSA) {
 		for _, v := range r.Results {
+			if m, ok := v.(*ssa.MakeInterface); ok && len(*m.Referrers()) == 1 && f.In.Frees.Boxes(m.X.Type(), m.Type()) {
+				f.returned[m], f.partOf[m] = m.X, r
+			}
 			load, ok := v.(*ssa.UnOp)
 			if !ok || !f.HasParts(load) || !onlyReturned(load.X) {
 				continue
@@ -28,8 +32,7 @@ func (f *Func) findReturned() {
 			}
 			switch {
 			case last != nil:
-				f.returned[load] = last.Val
-				f.Stands(r, last)
+				f.returned[load], f.partOf[last] = last.Val, r
 			case r.Block() == f.SSA.Recover:
 				f.returned[load] = ssa.NewConst(nil, load.Type())
 			}
@@ -76,9 +79,6 @@ func onlyReturned(v ssa.Value) bool {
 // Results lists what a return returns: what was put into a variable before deferred calls run, if it lies in
 // one.
 func (f *Func) Results(r *ssa.Return) []ssa.Value {
-	if len(f.returned) == 0 {
-		return r.Results
-	}
 	out := slices.Clone(r.Results)
 	for k, v := range out {
 		if put := f.returned[v]; put != nil {

@@ -3,6 +3,7 @@ package plan
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/types/typeutil"
@@ -13,8 +14,9 @@ import (
 // owners returns whether values of a type of the package may own, or slices and maps of these, as far as its
 // methods show: one takes one from a number, atomically, and so counts who has the value; or one takes
 // nothing, and the type has parts that own, or leads to such a type. Whether that frees them is found when
-// functions are looked at; which variables there are to follow must be known before.
-func owners(in *Input, frees *effect.Frees) func(types.Type) bool {
+// functions are looked at; which variables there are to follow must be known before. An interface may
+// own if a type does that implements it ([promises]).
+func owners(in *Input, frees *effect.Frees, promises []*promise) func(types.Type) bool {
 	may := map[*types.TypeName]bool{}
 	methods := map[*types.TypeName]bool{}
 	for _, file := range in.Files {
@@ -39,6 +41,11 @@ func owners(in *Input, frees *effect.Frees) func(types.Type) bool {
 		for name, is := range methods {
 			if is && !may[name] && (frees.Divisible(name.Type()) || effect.Leads(name.Type(), owns)) {
 				may[name], again = true, true
+			}
+		}
+		for _, p := range promises {
+			if !may[p.of] && slices.ContainsFunc(p.by, func(o offer) bool { return may[o.of] }) {
+				may[p.of], again = true, true
 			}
 		}
 	}

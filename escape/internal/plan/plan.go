@@ -111,7 +111,8 @@ func Run(in *Input) *Result {
 	failed := &failures{skipped: map[*ssa.Function]string{}, bugs: map[*ssa.Function]string{}}
 	ed := newEditor(in, frees, failed)
 	ed.keeps = collected(in, frees)
-	owns := owners(in, frees)
+	promises := promises(in)
+	owns := owners(in, frees, promises)
 	follow := func(t types.Type) bool {
 		return frees.Named(t) || ed.keeps.At(t) != nil || owns(t) || effect.Leads(t, owns)
 	}
@@ -125,7 +126,8 @@ func Run(in *Input) *Result {
 		away.Left(f)
 	}
 	to.IR = p
-	s := &solver{in: in, to: to, frees: frees, owns: owns, world: calls.NewWorld(p.SSA, away), failures: failed}
+	s := &solver{in: in, to: to, frees: frees, owns: owns, world: calls.NewWorld(p.SSA, away), promises: promises,
+		failures: failed}
 	s.begin()
 	fns := calls.Functions(p.SSA)
 	order := calls.Order(fns, s.table.Callees)

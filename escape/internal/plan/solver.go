@@ -23,13 +23,15 @@ type solver struct {
 	owns  func(types.Type) bool // see owners
 	world *calls.World
 	table *calls.Table
-	of    map[*ssa.Function]*Func
+
+	promises []*promise
+	of       map[*ssa.Function]*Func
 	*failures
 }
 
 // begin forgets what was inferred of functions.
 func (s *solver) begin() {
-	s.table = calls.NewTable(s.in.Set, s.in.Facts, s.world)
+	s.table = calls.NewTable(s.in.Set, s.in.Facts, s.world, s.frees)
 	s.to.Effect, s.to.Func, s.of = s.table.Of, s.table.Func, map[*ssa.Function]*Func{}
 }
 
@@ -47,6 +49,14 @@ func (s *solver) findFrees(order []calls.Round) {
 		}
 		recv := f.Signature.Recv().Type()
 		return s.owns(recv) && !s.to.Owns(recv)
+	}
+	promised := map[*types.Func][]*promise{}
+	for _, p := range s.promises {
+		for _, o := range p.by {
+			if s.owns(p.of.Type()) {
+				promised[o.by], needed[o.by] = append(promised[o.by], p), true
+			}
+		}
 	}
 	looked := make([]bool, len(order))
 	for k, round := range slices.Backward(order) {
@@ -70,11 +80,8 @@ func (s *solver) findFrees(order []calls.Round) {
 		s.round(round)
 		some := false
 		for _, f := range round.Funcs {
-			if !may(f) {
-				continue
-			}
 			sf := s.of[f]
-			if sf.Own == nil {
+			if sf.Own == nil || !may(f) {
 				continue
 			}
 			s.skip(f, Contained(func() {
@@ -87,6 +94,11 @@ func (s *solver) findFrees(order []calls.Round) {
 					some = true
 				}
 			}))
+		}
+		for _, f := range round.Funcs {
+			for _, p := range promised[calls.Declared(f)] {
+				some = s.keeps(p) || some
+			}
 		}
 		if some { // others are told what it is now
 			s.round(round)
