@@ -4,9 +4,11 @@ package escape
 // for, and code that it expects to panic.
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -17,21 +19,19 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/report"
 )
 
-// expected returns why what a site makes is not made in a test that passes; "" if it is.
+// expected returns why what a site makes is not made in a test that passes, or is freed twice in one that
+// expects that to fail; "" if neither is so.
 func (p *subject) expected(s *pointsto.Site) string {
-	if !p.inTest(s.Pos()) {
-		return ""
+	if f := failing(s.Error); f != nil {
+		return "the test expects the call to fail: " + report.FuncName(f, p.types)
 	}
-	if s.Error != nil {
-		for _, u := range *s.Error.Referrers() {
-			c, ok := u.(*ssa.Call)
-			if !ok {
-				continue
-			}
-			if f := calls.Called(&c.Call); asserts(f, "Error", "EqualError") {
-				return "the test expects the call to fail: " + report.FuncName(f, p.types)
-			}
+	called := map[*types.Func]bool{}
+	for _, c := range alone(s.Value) {
+		m := calls.Called(&c.Call)
+		if f := failing(c); f != nil && called[m] {
+			return "the test calls it twice, and expects that to fail: " + report.FuncName(f, p.types)
 		}
+		called[m] = true
 	}
 	if f := p.expectsPanic(s.Pos()); f != nil {
 		return "the test expects a panic: " + report.FuncName(f, p.types)
@@ -39,8 +39,35 @@ func (p *subject) expected(s *pointsto.Site) string {
 	return ""
 }
 
-func (p *subject) inTest(pos token.Pos) bool {
-	return strings.HasSuffix(p.fset.Position(pos).Filename, "_test.go")
+// failing returns the assertion that is given an error and expects that it is there; nil if none is.
+func failing(err ssa.Value) *types.Func {
+	if err == nil || err.Referrers() == nil {
+		return nil
+	}
+	for _, u := range *err.Referrers() {
+		c, ok := u.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		if f := calls.Called(&c.Call); asserts(f, "Error", "EqualError") {
+			return f
+		}
+	}
+	return nil
+}
+
+// alone lists the calls that a value is the only operand of, in the order of the text.
+func alone(v ssa.Value) (out []*ssa.Call) {
+	if v.Referrers() == nil {
+		return nil
+	}
+	for _, u := range *v.Referrers() {
+		if c, ok := u.(*ssa.Call); ok && slices.Equal(calls.Operands(&c.Call), []ssa.Value{v}) {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b *ssa.Call) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	return out
 }
 
 // asserts reports whether f is one of testify's assertions whose names begin

@@ -93,6 +93,9 @@ func whyThere(f *plan.Free) string {
 // finding says that something is wrong with a buffer, which is nil for one that the function is given. It is
 // nil if it is not to be said.
 func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
+	if f.Kept[fd.Site] != "" {
+		return nil
+	}
 	frees := v.frees(f, fd.Site)
 	if fd.Kind == find.Leak && fd.Other.IsValid() && len(frees) > 0 {
 		fd.Other = frees[0].Pos // where the text goes
@@ -115,9 +118,6 @@ func (v *view) finding(f *plan.Func, fd find.Finding, b *Buffer) *Finding {
 			out.Related = []analysis.RelatedInformation{{Pos: from, End: to, Message: did}}
 		}
 		return out
-	}
-	if f.Kept[fd.Site] != "" {
-		return nil
 	}
 	if no := f.Unmoved(fd.Late); no != "" {
 		out.Message += "; no fix: " + no
