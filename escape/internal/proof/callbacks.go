@@ -193,20 +193,26 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 		if relay && wraps(i.X.Type()) {
 			return anything
 		}
-		may := func(m *types.Func) bool {
-			of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
-			return of != nil || said && m.Pkg() == c.pkg || slices.Contains(asked, m.Name())
-		}
-		there := func(m string) bool { return may(types.NewFunc(0, c.pkg, m, nil)) }
-		if c.more(i.X.Type(), there) {
-			return anything
-		}
-		for m := range c.methodsOf(i.X.Type()) {
-			if may(m) {
-				p.or(c.toArguments(m, i.X.Type()))
-				if said && (search{c: c, said: true}).returns(m.Signature()) {
-					return anything
-				}
+		p.or(c.askedOf(i, said))
+	}
+	return p
+}
+
+// askedOf is what methods of a value that becomes an interface may do to what they are asked with: those of
+// the interface, of the list above, and where a line of the package says what the callee does, all of its.
+func (c *checker) askedOf(i *ssa.MakeInterface, said bool) (p Param) {
+	may := func(m *types.Func) bool {
+		of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
+		return of != nil || said && m.Pkg() == c.pkg || isAsked(m.Name())
+	}
+	if c.more(i.X.Type(), func(m string) bool { return may(types.NewFunc(0, c.pkg, m, nil)) }) {
+		return anything
+	}
+	for m := range c.methodsOf(i.X.Type()) {
+		if may(m) {
+			p.or(c.toArguments(m, i.X.Type()))
+			if said && (search{c: c, said: true}).returns(m.Signature()) {
+				return anything
 			}
 		}
 	}

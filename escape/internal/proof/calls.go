@@ -319,12 +319,6 @@ func (f *family) call(i ssa.CallInstruction) {
 
 // operands lets what a callee does to its operands flow.
 func (f *family) operands(k *call) {
-	all := single(unknownElem)
-	for _, a := range k.args {
-		if !f.literals(a) { // a literal is called, not looked into
-			all.union(f.lentParts(f.of(a)))
-		}
-	}
 	for n, a := range k.args {
 		p, s := f.param(k, n), f.of(a)
 		frees, spoiled := f.frees(p, s), f.spoiled(p, a)
@@ -366,12 +360,24 @@ func (f *family) operands(k *call) {
 				if s.has(id) {
 					handed = k.sum.param(n).Hands
 				}
-				f.calledBack(o, all, handed)
+				f.calledBack(o, f.lentBy(k), handed)
 			case o.kind == litObj && !f.member[o.fn]:
 				f.escape(s)
 			}
 		}
 	}
+}
+
+// lentBy returns what a callee may call literals with: all that it is lent, but for what these have, since
+// literals are called and not looked into.
+func (f *family) lentBy(k *call) set {
+	all := single(unknownElem)
+	for _, a := range k.args {
+		if !f.literals(a) {
+			all.union(f.lentParts(f.of(a)))
+		}
+	}
+	return all
 }
 
 // frees returns what a callee may free that does p to what leads to s.

@@ -324,7 +324,9 @@ func (f *family) passes(k *call, n int, to mask) {
 			by.union(f.reach(f.of(a)))
 		}
 	}
-	f.giveTo(f.reach(f.of(k.args[n])), by)
+	if !by.empty() {
+		f.giveTo(f.reach(f.of(k.args[n])), by)
+	}
 }
 
 // giveTo notes that operands of the root in s may get to functions that those in by have.

@@ -41,6 +41,7 @@ type object struct {
 	data    bool          // a siteObj whose handle may be made of numbers: see isData
 	fn      *ssa.Function // of a litObj
 	ids     []int         // of its elements
+	closure int           // the last one that it is in
 }
 
 // A word is what lines say of a siteObj that is an interface.
@@ -90,6 +91,8 @@ type locations struct {
 	content []set                // by element
 	owns    map[ssa.Value]Result // operands of literals that a call hands what it made
 	rets    map[*ssa.Function][]set
+
+	closures int // counts calls of closure
 }
 
 const (

@@ -76,15 +76,15 @@ func (f *family) handed(s set) set {
 // closure returns s and what can be reached from it through objects that are open.
 func (f *family) closure(s set, open func(*object) bool) set {
 	out := s.clone()
-	seen := map[*object]bool{}
+	f.closures++
 	for again := true; again; {
 		again = false
-		for id := range out.clone().all() {
+		for id := range out.all() { // what is added in front of id waits for the next round
 			o := f.elems[id].obj
-			if seen[o] || o.kind != memObj && o.kind != litObj && o.kind != siteObj || !open(o) {
+			if o.closure == f.closures || o.kind != memObj && o.kind != litObj && o.kind != siteObj || !open(o) {
 				continue
 			}
-			seen[o] = true
+			o.closure = f.closures
 			for _, q := range o.ids {
 				if out.union(f.content[q]); o.kind != siteObj {
 					out.add(q)
