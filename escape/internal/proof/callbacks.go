@@ -199,7 +199,7 @@ func (c *checker) hands(k *call, n int, unseen bool) (p Param) {
 }
 
 // askedOf is what methods of a value that becomes an interface may do to what they are asked with: those of
-// the interface, of the list above, and where a line of the package says what the callee does, all of its.
+// the interface, those that others ask for, and where a line of the package says what the callee does, any.
 func (c *checker) askedOf(i *ssa.MakeInterface, said bool) (p Param) {
 	may := func(m *types.Func) bool {
 		of, _, _ := types.LookupFieldOrMethod(i.Type(), false, m.Pkg(), m.Name())
