@@ -194,7 +194,7 @@ func (f *Func) Reaches(x, v ssa.Value) Reach {
 // Sets reports whether an instruction gives a slot what it holds from then on.
 func (f *Func) Sets(i ssa.Instruction, v ssa.Value) bool {
 	s, ok := i.(*ssa.Store)
-	if !ok || !f.IsSlot(v) {
+	if !ok || !f.IsSlot(v) || f.pointer(s.Addr) == s {
 		return false
 	}
 	r := f.Reaches(s.Addr, v)
