@@ -225,8 +225,9 @@ func startsWithPosition(text string) bool {
 	return false
 }
 
-// findings returns what the analyzer found, in the order of files and lines,
-// each finding once and skipped categories left out.
+// findings returns what the analyzer found, each finding once and skipped
+// categories left out: what is wrong, then what is wrong in tests, then what
+// is only late, each in the order of files and lines.
 func (c *command) findings(units []*load.Unit) []*finding {
 	type key struct {
 		posn, category, message string
@@ -252,10 +253,21 @@ func (c *command) findings(units []*load.Unit) []*finding {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *finding) int {
-		return cmp.Or(strings.Compare(a.pos.Filename, b.pos.Filename), cmp.Compare(a.pos.Line, b.pos.Line),
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.pos.Filename, b.pos.Filename), cmp.Compare(a.pos.Line, b.pos.Line),
 			cmp.Compare(a.pos.Column, b.pos.Column), strings.Compare(a.Category, b.Category), strings.Compare(a.Message, b.Message))
 	})
 	return list
+}
+
+// rank says how soon somebody wants to read of a finding.
+func (f *finding) rank() int {
+	switch {
+	case f.Category == "late":
+		return 2
+	case strings.HasSuffix(f.pos.Filename, "_test.go"):
+		return 1
+	}
+	return 0
 }
 
 // position returns a position as users see it: //line obeyed, the file name
