@@ -8,6 +8,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
+	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // A run is the moments of a node at which a token is due, without a break. At its first
@@ -167,8 +168,11 @@ func runsDeferred(i ssa.Instruction) bool {
 // which returns: it does not run again, and what the function does when it has returned comes behind them.
 func (pl *planner) stands(r *ssa.Return) bool {
 	body := pl.text.Stands(Where{Return: r})
-	if body == nil || body == pl.f.SSA {
+	switch {
+	case body == nil || body == pl.f.SSA:
 		return body != nil
+	case slices.ContainsFunc(pl.g.Sites, (*pointsto.Site).Turns): // to a second run a literal would have these
+		return false
 	}
 	inner := body
 	for body.Parent() != pl.f.SSA {
