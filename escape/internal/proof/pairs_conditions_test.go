@@ -609,6 +609,10 @@ func f(b *B) error {
 	return err
 }
 `, "a name that was made is not new"},
+	{"a literal sets a field of what a variable leads to, and not the variable", tells("*note", `t.n = 1`),
+		tells("*note", `t = nil`), "variable t, which others may change"},
+	{"a literal sets a field of what a variable leads to, and not one of the variable", tells("*note", `t.n = 1`),
+		tells("note", `t.n = 1`), "variable t, which others may change"},
 	{"a name stands in front of a label that only leaves lead to", `
 func f() {
 	b0 := Make() //F
@@ -782,6 +786,24 @@ func f() {
 	a.Free() //O
 	` + behind + `
 	next()
+	b.Free() //F
+}
+`
+}
+
+// tells is a function in which a name moves in front of a variable that a literal does something to.
+func tells(of, does string) string {
+	return `
+type note struct{ n int }
+
+func tell(t ` + of + `, n int)
+
+func f(t ` + of + `) {
+	set := func() { ` + does + ` }
+	set()
+	tell(t, Make().Sum()) //O
+	b := Make() //F
+	tell(t, b.Sum()) //F
 	b.Free() //F
 }
 `

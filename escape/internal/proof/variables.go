@@ -91,6 +91,9 @@ func rootOf(e ast.Expr, info *types.Info) types.Object {
 		case *ast.ParenExpr:
 			e = x.X
 		case *ast.SelectorExpr:
+			if s := info.Selections[x]; s != nil && s.Indirect() {
+				return nil
+			}
 			e = x.X
 		case *ast.IndexExpr:
 			if !inPlace(info.TypeOf(x.X)) {
