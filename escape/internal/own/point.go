@@ -241,7 +241,7 @@ func (p *Point) Held(v ssa.Value) (ts []Token, whole bool) {
 			case !slices.Contains(ts, t):
 				ts = append(ts, t)
 			}
-			whole = whole && as == pointsto.Whole
+			whole = whole && (as == pointsto.Whole || c.must[t].Has(k))
 		})
 	}
 	return ts, whole

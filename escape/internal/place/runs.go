@@ -1,6 +1,7 @@
 package place
 
 import (
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -171,7 +172,7 @@ func (pl *planner) stands(r *ssa.Return) bool {
 	switch {
 	case body == nil || body == pl.f.SSA:
 		return body != nil
-	case slices.ContainsFunc(pl.g.Sites, (*pointsto.Site).Turns): // to a second run a literal would have these
+	case slices.ContainsFunc(pl.g.Sites, (*pointsto.Site).Turns): // a second run finds them in a literal
 		return false
 	}
 	inner := body
@@ -324,8 +325,13 @@ func isResult(v ssa.Value) bool {
 func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 	result := isResult(v)
 	var out []Name
-	if m, ok := v.(*memory.Former); ok {
-		return pl.formerly(m, gap)
+	switch v := v.(type) {
+	case *memory.Former:
+		return pl.formerly(v.Slot, v.At, gap)
+	case *ssa.UnOp:
+		if s := pl.f.Origin(v.X); v.Op == token.MUL && pl.f.IsSlot(s) && pl.f.Reaches(v.X, s) == memory.Same {
+			return pl.formerly(s, v, gap)
+		}
 	}
 	names := pl.ir.Names(v)
 	for _, x := range names {
@@ -344,21 +350,21 @@ func (pl *planner) makeable(v ssa.Value, gap *ir.Place) []Name {
 	return out
 }
 
-// formerly lists the names that may be made for what a slot held before it was given something else: in
-// front of the statement that gives it, if nothing in there gives it something before.
-func (pl *planner) formerly(m *memory.Former, gap *ir.Place) []Name {
-	b := m.At.Block()
-	at := slices.Index(b.Instrs, m.At)
+// formerly lists the names that may be made for what a slot held when an instruction gave it something else,
+// or read it: in front of that statement, if nothing in there gives it something before.
+func (pl *planner) formerly(slot ssa.Value, by ssa.Instruction, gap *ir.Place) []Name {
+	b := by.Block()
+	at := slices.Index(b.Instrs, by)
 	q := pl.ir.LastBefore(b, at)
 	if q == nil || q.Kind != ir.InList || !b.Dominates(gap.Block) {
 		return nil
 	}
 	from := slices.Index(b.Instrs, ssa.Instruction(q.At))
-	if slices.ContainsFunc(b.Instrs[from:at], func(i ssa.Instruction) bool { return pl.f.Gives(i, m.Slot) }) {
+	if slices.ContainsFunc(b.Instrs[from:at], func(i ssa.Instruction) bool { return pl.f.Gives(i, slot) }) {
 		return nil
 	}
-	field, of := (*memory.Field)(nil), m.Slot
-	if f, ok := m.Slot.(*memory.Field); ok {
+	field, of := (*memory.Field)(nil), slot
+	if f, ok := slot.(*memory.Field); ok {
 		field, of = f, f.Root
 	}
 	var out []Name

@@ -162,7 +162,7 @@ func (f *Func) setTo(c *gathering, v ssa.Value) {
 	for _, u := range f.Users(v) {
 		switch i := u.(type) {
 		case *ssa.Store:
-			if !f.Sets(i, v) {
+			if !f.Sets(i, v) || memory.IsCut(i.Val) { // then it has a view
 				continue
 			}
 			if _, nothing := i.Val.(*ssa.Const); !nothing && f.Reaches(i.Addr, v) != memory.Same {
