@@ -234,7 +234,7 @@ func (c *checker) unfit(g *graph) string {
 		return why
 	}
 	if c.otherwise(g.f.root, true) {
-		return "a name in it may mean another field or method in other builds"
+		return "a name in it may mean something else in other builds"
 	}
 	return ""
 }

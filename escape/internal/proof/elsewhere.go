@@ -3,12 +3,13 @@ package proof
 // What is compiled with an edit in other builds: files for other systems and tags, and tests. They are not
 // type-checked, but known by name. What they have instead of a function of this build may do anything to the
 // operands that it names. A type of which they declare a method that others call, or which they declare
-// themselves, may be asked for anything, and have functions. A name may mean another field or method there:
-// one of a type that they declare, or one that embedded fields lead to, where they declare such a method
-// before.
+// themselves, may be asked for anything, and have functions. A name may mean something else there: a field or
+// a method of a type that they declare, or one that embedded fields lead to, where they declare such a method
+// before, a constant that they declare, or one that is made of such, and what the language declares, too.
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -22,7 +23,9 @@ type elsewhere struct {
 	funcs    map[string][]*ast.FuncDecl // as nameOf has it
 	methods  map[string]bool
 	types    map[string]Away
-	promotes map[string]bool // types that may have methods which they do not declare
+	promotes map[string]bool       // types that may have methods which they do not declare
+	values   map[string]bool       // variables and constants, and fields as methods are named
+	consts   map[types.Object]bool // see varying
 }
 
 // An Away is what those files say of a type.
@@ -32,7 +35,8 @@ type Away struct {
 }
 
 func elsewhereOf(files []*ast.File) elsewhere {
-	w := elsewhere{map[string][]*ast.FuncDecl{}, map[string]bool{}, map[string]Away{}, map[string]bool{}}
+	w := elsewhere{funcs: map[string][]*ast.FuncDecl{}, methods: map[string]bool{}, types: map[string]Away{},
+		promotes: map[string]bool{}, values: map[string]bool{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
@@ -45,28 +49,52 @@ func elsewhereOf(files []*ast.File) elsewhere {
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
-					if t, ok := s.(*ast.TypeSpec); ok {
-						w.types[t.Name.Name] = Away{true, w.types[t.Name.Name].Has}
-						if promotes(t) {
-							w.promotes[t.Name.Name] = true
-						}
-					}
+					w.declare(s)
 				}
 			}
 		}
 	}
+	delete(w.values, "_")
 	return w
 }
 
-// promotes reports whether a type may have methods that it does not declare.
-func promotes(t *ast.TypeSpec) bool {
-	switch x := t.Type.(type) {
-	case *ast.StructType:
-		return slices.ContainsFunc(x.Fields.List, func(f *ast.Field) bool { return len(f.Names) == 0 })
-	case *ast.InterfaceType:
-		return true
+// declares reports whether those files declare a name, as whatever.
+func (w *elsewhere) declares(name string) bool {
+	return w.values[name] || w.types[name].Declared || len(w.funcs[name]) > 0
+}
+
+// declare notes a type, variables or constants.
+func (w *elsewhere) declare(s ast.Spec) {
+	switch s := s.(type) {
+	case *ast.ValueSpec:
+		for _, id := range s.Names {
+			w.values[id.Name] = true
+		}
+	case *ast.TypeSpec:
+		name := s.Name.Name
+		w.types[name] = Away{true, w.types[name].Has}
+		if x, ok := s.Type.(*ast.StructType); ok {
+			for _, f := range x.Fields.List {
+				for _, id := range f.Names {
+					w.values[name+"."+id.Name] = true
+				}
+				w.promotes[name] = w.promotes[name] || len(f.Names) == 0
+			}
+		} else if !plainType(s.Type) || s.Assign.IsValid() {
+			w.promotes[name] = true
+		}
 	}
-	return t.Assign.IsValid()
+}
+
+// plainType reports whether a type that is declared so has no fields and methods of another.
+func plainType(t ast.Expr) bool {
+	switch t := t.(type) {
+	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType:
+		return true
+	case *ast.Ident:
+		return types.Universe.Lookup(t.Name) != nil
+	}
+	return false
 }
 
 // TypesAway returns what those files say of types of a package: who imports the package cannot know.
@@ -83,8 +111,10 @@ func TypesAway(pkg *types.Package, left []*ast.File) map[*types.TypeName]Away {
 // everywhere returns what a function of the package does, whichever build it is in, where s is what it does
 // in this one. What frees an operand here may do more there.
 func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
-	all := c.away.funcs[localName(fn)]
-	if of, _, ok := strings.Cut(localName(fn), "."); ok && len(all) == 0 && c.away.promotes[of] {
+	name := localName(fn)
+	all := c.away.funcs[name]
+	of, _, method := strings.Cut(name, ".")
+	if c.away.values[name] || c.away.types[name].Declared || method && len(all) == 0 && c.away.promotes[of] {
 		return worst(len(s.Params), len(s.Results))
 	}
 	for _, d := range all {
@@ -170,20 +200,109 @@ func (c *checker) declares(t types.Type, such func(method string) bool, seen *ty
 	})
 }
 
-// otherwise reports whether a name in a function may mean another field or method in other builds. Of one
-// that is not edited this is asked of methods which types of the package promote: fields that it reads, and
-// what types of others have, are taken to be there what they are here.
+// otherwise reports whether a name in a function may mean something else in other builds. Of fields and
+// methods in one that is not edited this is asked of methods which types of the package promote: fields that
+// it reads, and what types of others have, are taken to be there what they are here.
 func (c *checker) otherwise(fn *ssa.Function, edited bool) (may bool) {
 	if fn.Syntax() == nil {
 		return false
 	}
+	nothing := map[ast.Node]bool{} // constants that say nothing, whatever they are
 	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
-		x, _ := n.(*ast.SelectorExpr)
-		s := c.info.Selections[x]
-		may = may || s != nil && c.selects(s, edited)
+		if nothing[n] {
+			return false
+		}
+		switch n := n.(type) {
+		case *ast.IfStmt: // both ways are followed
+			c.constant(n.Cond, nothing)
+		case *ast.CallExpr: // of an operand callees know nothing
+			for _, a := range n.Args {
+				nothing[a] = c.info.Types[a].Value != nil && c.info.Types[n.Fun].IsValue()
+			}
+		case *ast.Ident:
+			may = may || c.varies(c.info.Uses[n])
+		case *ast.SelectorExpr:
+			s := c.info.Selections[n]
+			may = may || s != nil && c.selects(s, edited)
+		}
 		return !may
 	})
 	return may
+}
+
+// constant notes parts of a condition that are constants.
+func (c *checker) constant(cond ast.Expr, out map[ast.Node]bool) {
+	out[cond] = c.info.Types[cond].Value != nil
+	switch x := cond.(type) {
+	case *ast.ParenExpr:
+		c.constant(x.X, out)
+	case *ast.UnaryExpr:
+		c.constant(x.X, out)
+	case *ast.BinaryExpr:
+		if x.Op == token.LAND || x.Op == token.LOR {
+			c.constant(x.X, out)
+			c.constant(x.Y, out)
+		}
+	}
+}
+
+// varies reports whether a name may be another thing in other builds: what the language declares, a constant,
+// or a type that is none there. What functions do summaries say.
+func (c *checker) varies(o types.Object) bool {
+	if o == nil {
+		return false
+	}
+	switch a, name := &c.away, o.Name(); o.Parent() {
+	case types.Universe:
+		return a.declares(name)
+	case c.pkg.Scope():
+		_, isType := o.(*types.TypeName)
+		return c.varying()[o] || isType && (a.values[name] || len(a.funcs[name]) > 0)
+	}
+	return false
+}
+
+// varying returns the constants of the package that may be others: those files declare them, or something
+// that is named in the group that declares them.
+func (c *checker) varying() map[types.Object]bool {
+	if c.away.consts != nil {
+		return c.away.consts
+	}
+	out := map[types.Object]bool{}
+	c.away.consts = out
+	for more := true; more; {
+		more = false
+		for _, f := range c.files {
+			for _, d := range f.tree.Decls {
+				if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
+					more = c.group(g, out) || more
+				}
+			}
+		}
+	}
+	return out
+}
+
+// group notes the constants of a group if one of them may be another, and reports whether that is news.
+func (c *checker) group(g *ast.GenDecl, out map[types.Object]bool) bool {
+	var own []types.Object
+	may := false
+	ast.Inspect(g, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if o := c.info.Defs[id]; o != nil {
+				own = append(own, o)
+			}
+			may = may || out[c.info.Uses[id]] || c.away.declares(id.Name)
+		}
+		return true
+	})
+	if !may || len(own) == 0 || out[own[0]] {
+		return false
+	}
+	for _, o := range own {
+		out[o] = true
+	}
+	return true
 }
 
 func (c *checker) selects(s *types.Selection, edited bool) bool {

@@ -150,7 +150,75 @@ func f(s sink) {
 	b.Free() //F
 }
 `
+	const given = `
+func use(b *B) { b.Use() }
+
+func f() {
+	b := Make()
+	use(b)
+	b.Free() //F
+}
+`
+	// counted is a constant, and another that is made of it.
+	counted := func(uses string) string {
+		return `
+const (
+	size = 1
+	last = size
+)
+const debug = false
+const _, same = 2, 1
+
+func pick(a, b *B) *B {
+	xs := [2]*B{a, b}
+	return xs[size]
+}
+
+func f(n int) {
+	a, b := Make(), Make()
+	xs := [2]*B{a, b}
+	` + uses + `
+}
+`
+	}
+	first := `a.Use()
+	a.Free() //F
+	`
+	const copies = `
+func f() {
+	b := Make()
+	xs := make([]*B, 1)
+	copy(xs, []*B{b})
+	xs[0].Use()
+	b.Free() //F
+}
+`
+	const converts = `
+type num *int
+
+func f() {
+	b := Make()
+	n := num(nil)
+	b.Use()
+	b.Free() //F
+	println(n)
+}
+`
 	for _, tt := range []struct{ name, text, right, wrong, words string }{
+		{"a function that is a variable", given, "var other = kept", "var other, use = 1, kept", "handed to somebody"},
+		{"one that is a type", given, "type other *B", "type use *B", "handed to somebody"},
+		{"a method that is a field", direct, "type dev struct{ n int }", "type dev struct{ n int; use func(*B) }", "handed to somebody"},
+		{"one that a type has of another", direct, "type dev int", "type dev other", "handed to somebody"},
+		{"a function of the language", copies, "func clear(xs, ys []*B) {}", "func copy(xs, ys []*B) { kept(ys) }", elsewhereWords},
+		{"a type that is a function", converts, "type num *uint", "func num(x any) *int", elsewhereWords},
+		{"a constant that is an index", counted(first + "xs[size].Use()"), "const other = 0", "const size = 0", elsewhereWords},
+		{"one that is the same everywhere", counted(first + "xs[same].Use()"), "var _ = same", "const same = 0", elsewhereWords},
+		{"one that is made of it", counted(first + "xs[last].Use()"), "const other = 0", "const size = 0", elsewhereWords},
+		{"one that a callee has", counted("c := pick(a, b); " + first + "xs[1] = c; c.Use()"), "const other = 0", "const size = 0", "handed to somebody"},
+		{"one that a variable has", counted("on := debug; if n > 3 { on = false }; " + first + "if on { xs[0].Use() }"),
+			"const other = true", "const debug = true", elsewhereWords},
+		{"one that is a part of a condition", counted("if n > 3 && !debug { xs[n] = b; add(2, size) }; " + first + "println(min(n, 3))"),
+			"const debug, size = true, 0", "func min(n, m int) int { return kept(n) }", elsewhereWords},
 		{"a method that comes before a promoted one", embeds("d.Sum()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
 		{"one that is bound", embeds("s := d.Sum; s()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
 		{"one of an expression", embeds("(*dev).Sum(d)"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
@@ -254,7 +322,7 @@ func f() {
 	}
 }
 
-const elsewhereWords = "another field or method"
+const elsewhereWords = "something else in other builds"
 
 // TestTypesAway shows what others are told of types.
 func TestTypesAway(t *testing.T) {
