@@ -5,12 +5,14 @@ package proof
 // operands that it names. A type of which they declare a method that others call, or which they declare
 // themselves, may be asked for anything, and have functions. A name may mean something else there: a field or
 // a method of a type that they declare, or one that embedded fields lead to, where they declare such a method
-// before, a constant that they declare, or one that is made of such, and what the language declares, too.
+// before, a variable or a function of which they write another type, a constant that they declare, or one that
+// is made of such, and what the language declares, too.
 
 import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path"
 	"slices"
 	"strings"
 
@@ -24,7 +26,9 @@ type elsewhere struct {
 	methods  map[string]bool
 	types    map[string]Away
 	promotes map[string]bool       // types that may have methods which they do not declare
-	values   map[string]bool       // variables and constants, and fields as methods are named
+	named    map[string]bool       // what is no method
+	written  map[string][]string   // types of these, what types are, and results, as they are written
+	here     map[string][]string   // the same of this build
 	consts   map[types.Object]bool // see varying
 }
 
@@ -36,65 +40,113 @@ type Away struct {
 
 func elsewhereOf(files []*ast.File) elsewhere {
 	w := elsewhere{funcs: map[string][]*ast.FuncDecl{}, methods: map[string]bool{}, types: map[string]Away{},
-		promotes: map[string]bool{}, values: map[string]bool{}}
+		promotes: map[string]bool{}, named: map[string]bool{}, written: map[string][]string{}}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				name := nameOf(d)
 				w.funcs[name] = append(w.funcs[name], d)
+				w.named[name] = true
+				w.write(name, f, d.Type)
 				if of, method, ok := strings.Cut(name, "."); ok {
 					w.methods[method] = true
 					w.types[of] = Away{w.types[of].Declared, append(w.types[of].Has, method)}
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
-					w.declare(s)
+					w.declare(f, s)
 				}
 			}
 		}
 	}
-	delete(w.values, "_")
+	delete(w.named, "_")
 	return w
 }
 
-// declares reports whether those files declare a name, as whatever.
-func (w *elsewhere) declares(name string) bool {
-	return w.values[name] || w.types[name].Declared || len(w.funcs[name]) > 0
-}
-
 // declare notes a type, variables or constants.
-func (w *elsewhere) declare(s ast.Spec) {
+func (w *elsewhere) declare(f *ast.File, s ast.Spec) {
 	switch s := s.(type) {
 	case *ast.ValueSpec:
 		for _, id := range s.Names {
-			w.values[id.Name] = true
+			w.named[id.Name] = true
+			w.write(id.Name, f, s.Type)
 		}
 	case *ast.TypeSpec:
 		name := s.Name.Name
+		w.named[name] = true
 		w.types[name] = Away{true, w.types[name].Has}
-		if x, ok := s.Type.(*ast.StructType); ok {
-			for _, f := range x.Fields.List {
-				for _, id := range f.Names {
-					w.values[name+"."+id.Name] = true
-				}
-				w.promotes[name] = w.promotes[name] || len(f.Names) == 0
-			}
-		} else if !plainType(s.Type) || s.Assign.IsValid() {
+		w.write(name, f, s.Type)
+		if w.promoting(name, f, s.Type) {
 			w.promotes[name] = true
 		}
 	}
 }
 
-// plainType reports whether a type that is declared so has no fields and methods of another.
-func plainType(t ast.Expr) bool {
+// promoting notes the fields of a type, or the methods of an interface, and reports whether it may have methods
+// that it does not declare.
+func (w *elsewhere) promoting(of string, f *ast.File, t ast.Expr) (may bool) {
+	var list *ast.FieldList
 	switch t := t.(type) {
 	case *ast.ArrayType, *ast.MapType, *ast.ChanType, *ast.FuncType:
-		return true
 	case *ast.Ident:
-		return types.Universe.Lookup(t.Name) != nil
+		may = types.Universe.Lookup(t.Name) == nil
+	case *ast.StructType:
+		list = t.Fields
+	case *ast.InterfaceType:
+		list, may = t.Methods, true
+	default:
+		may = true
 	}
-	return false
+	for _, m := range fieldsOf(list) {
+		if m.Names == nil {
+			may = true
+		}
+		for _, id := range m.Names {
+			w.write(of+"."+id.Name, f, &ast.ParenExpr{X: m.Type}) // unlike a function
+		}
+	}
+	return may
+}
+
+// write notes a type as a file writes it, of a function its results. Nothing is like one that is not written.
+func (w *elsewhere) write(name string, f *ast.File, t ast.Expr) {
+	list, text := []ast.Expr{t}, ""
+	if fn, ok := t.(*ast.FuncType); ok {
+		list, text = nil, "func"
+		for _, r := range fieldsOf(fn.Results) {
+			list = append(list, slices.Repeat([]ast.Expr{r.Type}, max(1, len(r.Names)))...)
+		}
+	}
+	for _, t := range list {
+		if t == nil {
+			w.written[name] = append(w.written[name], "")
+			return
+		}
+		text += " " + types.ExprString(t)
+		ast.Inspect(t, func(n ast.Node) bool {
+			if x, ok := n.(*ast.SelectorExpr); ok {
+				text += " " + imported(f, types.ExprString(x.X))
+			}
+			return true
+		})
+	}
+	w.written[name] = append(w.written[name], text)
+}
+
+// imported returns the path of what a file imports by a name, or all that it imports.
+func imported(f *ast.File, name string) (all string) {
+	for _, i := range f.Imports {
+		as := path.Base(strings.Trim(i.Path.Value, `"`))
+		if i.Name != nil {
+			as = i.Name.Name
+		}
+		if as == name {
+			return i.Path.Value
+		}
+		all += i.Path.Value
+	}
+	return all
 }
 
 // TypesAway returns what those files say of types of a package: who imports the package cannot know.
@@ -114,7 +166,7 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 	name := localName(fn)
 	all := c.away.funcs[name]
 	of, _, method := strings.Cut(name, ".")
-	if c.away.values[name] || c.away.types[name].Declared || method && len(all) == 0 && c.away.promotes[of] {
+	if c.unlike(name) || method && len(all) == 0 && c.away.promotes[of] {
 		return worst(len(s.Params), len(s.Results))
 	}
 	for _, d := range all {
@@ -143,10 +195,7 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 // operandNames returns the names of the operands of a function, the receiver first.
 func operandNames(d *ast.FuncDecl) (out []string) {
 	for _, list := range []*ast.FieldList{d.Recv, d.Type.Params} {
-		if list == nil {
-			continue
-		}
-		for _, f := range list.List {
+		for _, f := range fieldsOf(list) {
 			for _, id := range f.Names {
 				out = append(out, id.Name)
 			}
@@ -156,6 +205,13 @@ func operandNames(d *ast.FuncDecl) (out []string) {
 		}
 	}
 	return out
+}
+
+func fieldsOf(list *ast.FieldList) []*ast.Field {
+	if list == nil {
+		return nil
+	}
+	return list.List
 }
 
 // inBody reports whether a body names something.
@@ -201,33 +257,42 @@ func (c *checker) declares(t types.Type, such func(method string) bool, seen *ty
 }
 
 // otherwise reports whether a name in a function may mean something else in other builds. Of fields and
-// methods in one that is not edited this is asked of methods which types of the package promote: fields that
-// it reads, and what types of others have, are taken to be there what they are here.
+// methods in one that is not edited this is asked of methods which types of the package promote, and of fields
+// whose type is written: what types of others have is taken to be there what it is here.
 func (c *checker) otherwise(fn *ssa.Function, edited bool) (may bool) {
 	if fn.Syntax() == nil {
 		return false
 	}
 	nothing := map[ast.Node]bool{} // constants that say nothing, whatever they are
 	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
-		if nothing[n] {
-			return false
-		}
-		switch n := n.(type) {
-		case *ast.IfStmt: // both ways are followed
-			c.constant(n.Cond, nothing)
-		case *ast.CallExpr: // of an operand callees know nothing
-			for _, a := range n.Args {
-				nothing[a] = c.info.Types[a].Value != nil && c.info.Types[n.Fun].IsValue()
-			}
-		case *ast.Ident:
-			may = may || c.varies(c.info.Uses[n])
-		case *ast.SelectorExpr:
-			s := c.info.Selections[n]
-			may = may || s != nil && c.selects(s, edited)
-		}
-		return !may
+		may = may || !nothing[n] && c.another(n, edited, nothing)
+		return !may && !nothing[n]
 	})
 	return may
+}
+
+// another reports whether something may be another thing in other builds, and notes what need not be asked.
+func (c *checker) another(n ast.Node, edited bool, nothing map[ast.Node]bool) bool {
+	switch n := n.(type) {
+	case *ast.IfStmt: // both ways are followed
+		c.constant(n.Cond, nothing)
+	case *ast.CallExpr: // of an operand callees know nothing
+		for _, a := range n.Args {
+			nothing[a] = c.info.Types[a].Value != nil && c.info.Types[n.Fun].IsValue()
+		}
+	case *ast.RangeStmt:
+		return c.elements(n.X)
+	case *ast.IndexExpr:
+		return c.elements(n.X)
+	case *ast.UnaryExpr:
+		return n.Op == token.ARROW && c.elements(n.X)
+	case *ast.Ident:
+		return c.varies(c.info.Uses[n])
+	case *ast.SelectorExpr:
+		s := c.info.Selections[n]
+		return s != nil && c.selects(s, edited)
+	}
+	return false
 }
 
 // constant notes parts of a condition that are constants.
@@ -252,14 +317,42 @@ func (c *checker) varies(o types.Object) bool {
 	if o == nil {
 		return false
 	}
+	if fn, ok := o.(*types.Func); ok {
+		return fn.Pkg() == c.pkg && c.unlike(localName(fn.Origin()))
+	}
 	switch a, name := &c.away, o.Name(); o.Parent() {
 	case types.Universe:
-		return a.declares(name)
+		return a.named[name]
 	case c.pkg.Scope():
-		_, isType := o.(*types.TypeName)
-		return c.varying()[o] || isType && (a.values[name] || len(a.funcs[name]) > 0)
+		switch o.(type) {
+		case *types.Const:
+			return c.varying()[o]
+		case *types.TypeName:
+			return a.named[name] && !a.types[name].Declared
+		}
+		return c.unlike(name)
 	}
 	return false
+}
+
+// unlike reports whether those files write another type for a name, or other results, than this build does.
+func (c *checker) unlike(name string) bool {
+	there := c.away.written[name]
+	if there == nil {
+		return false
+	}
+	if c.away.here == nil {
+		c.away.here = elsewhereOf(c.trees()).written
+	}
+	return slices.ContainsFunc(there, func(t string) bool { return t == "" || !slices.Contains(c.away.here[name], t) })
+}
+
+// elements reports whether what a value is made of may be something else in other builds.
+func (c *checker) elements(x ast.Expr) bool {
+	t := c.info.TypeOf(x)
+	return t != nil && slices.ContainsFunc(namesOf(t), func(n *types.TypeName) bool {
+		return n.Pkg() == c.pkg && c.unlike(n.Name())
+	})
 }
 
 // varying returns the constants of the package that may be others: those files declare them, or something
@@ -292,11 +385,11 @@ func (c *checker) group(g *ast.GenDecl, out map[types.Object]bool) bool {
 			if o := c.info.Defs[id]; o != nil {
 				own = append(own, o)
 			}
-			may = may || out[c.info.Uses[id]] || c.away.declares(id.Name)
+			may = may || out[c.info.Uses[id]] || c.away.named[id.Name]
 		}
 		return true
 	})
-	if !may || len(own) == 0 || out[own[0]] {
+	if !may || out[own[0]] {
 		return false
 	}
 	for _, o := range own {
@@ -311,10 +404,17 @@ func (c *checker) selects(s *types.Selection, edited bool) bool {
 		last := k == len(path)-1
 		for _, of := range namesOf(t) {
 			a := c.elsewhere(of)
-			if !edited && (of.Pkg() != c.pkg || last && s.Kind() == types.FieldVal) {
+			field := last && s.Kind() == types.FieldVal
+			switch {
+			case edited:
+			case of.Pkg() != c.pkg:
+				continue
+			case field && c.unlike(of.Name()+"."+s.Obj().Name()):
+				return true
+			case field:
 				continue
 			}
-			own := last && s.Kind() != types.FieldVal && !of.IsAlias() // what it does there a summary says
+			own := last && !field && !of.IsAlias() // what it does there a summary says
 			if a.Declared && !own || !last && slices.Contains(a.Has, s.Obj().Name()) {
 				return true
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lastuse/lastuse/escape/internal/proof"
+	"github.com/lastuse/lastuse/escape/spec"
 )
 
 // TestElsewhere is frees that are right in this build and wrong in another one, of which a file is left out.
@@ -168,6 +169,7 @@ const (
 )
 const debug = false
 const _, same = 2, 1
+const far = last
 
 func pick(a, b *B) *B {
 	xs := [2]*B{a, b}
@@ -204,16 +206,64 @@ func f() {
 	println(n)
 }
 `
+	// device is two types with one method, of which others have another one.
+	device := func(uses string) string {
+		return `
+type cpu struct{ n int }
+type cpus []cpu
+type node struct{ dev cpu }
+
+func (cpu) put(b *B) { b.Use() }
+func open() (x cpu, _ error) { return }
+func all() cpus { return nil }
+func (node) open() cpu { return cpu{} }
+func send(n node, b *B) { n.dev.put(b) }
+
+func lent() *bytes.Buffer { return nil }
+
+type feed chan cpu
+func feeds() feed { return nil }
+
+var dev cpu
+var main = cpu{}
+
+func f(n node) {
+	b := Make()
+	` + uses + `
+	b.Free() //F
+}
+`
+	}
+	const gpu = "type gpu int; func (gpu) put(b *B) { kept(b) };"
 	for _, tt := range []struct{ name, text, right, wrong, words string }{
-		{"a function that is a variable", given, "var other = kept", "var other, use = 1, kept", "handed to somebody"},
-		{"one that is a type", given, "type other *B", "type use *B", "handed to somebody"},
-		{"a method that is a field", direct, "type dev struct{ n int }", "type dev struct{ n int; use func(*B) }", "handed to somebody"},
+		{"a variable of another type", device("dev.put(b)"), "var dev cpu", gpu + "var dev gpu", elsewhereWords},
+		{"a variable of which it is not written", device("main.put(b)"), "var other = gpu(1)", gpu + "var main = gpu(1)", elsewhereWords},
+		{"what is received", device("(<-feeds()).put(b)"), "type feed chan cpu", gpu + "type feed chan gpu", elsewhereWords},
+		{"what is imported by a name", device("lent().Len(); dev.put(b)"), "import \"bytes\"; func lent() *bytes.Buffer",
+			"import \"gpu/buffer\"; import bytes \"gpu/bytes\"; func lent() *bytes.Buffer", elsewhereWords},
+		{"names of others", device("fmt.Sprint(1); for range json.RawMessage(nil) { dev.put(b) }"),
+			"func Sprint() int; type RawMessage []int", gpu + "var dev gpu", elsewhereWords},
+		{"an address", device("xs := all(); println(&xs); dev.put(b)"), gpu + "type cpus []gpu",
+			gpu + "type cpus []gpu; var dev gpu", elsewhereWords},
+		{"another result", device("x, _ := open(); x.put(b)"), "func open() (a cpu, b error)", gpu + "func open() (x gpu, err error)",
+			elsewhereWords},
+		{"another result of a method", device("n.open().put(b)"), "func (n node) open() cpu", gpu + "func (n node) open() gpu", elsewhereWords},
+		{"elements of another type", device("for _, x := range all() { x.put(b) }"), "type cpus []cpu", gpu + "type cpus []gpu", elsewhereWords},
+		{"one of these", device("all()[0].put(b)"), "type cpus []cpu", gpu + "type cpus []gpu", elsewhereWords},
+		{"a field of another type, in a callee", device("send(n, b)"), "type node struct{ n int; dev cpu }",
+			gpu + "type node struct{ dev gpu }", "handed to somebody"},
+		{"a type of another package", device("x, _ := open(); x.put(b)"), "func open() (cpu, error)",
+			"func open() (lib.cpu, error)", elsewhereWords},
+		{"a function that is a variable", given, "var other = kept", "var other, use = 1, kept", elsewhereWords},
+		{"one that is a type", given, "type other *B", "type use *B", elsewhereWords},
+		{"a method that is a field", direct, "type dev struct{ n int }", "type dev struct{ n int; use func(*B) }", elsewhereWords},
 		{"one that a type has of another", direct, "type dev int", "type dev other", "handed to somebody"},
 		{"a function of the language", copies, "func clear(xs, ys []*B) {}", "func copy(xs, ys []*B) { kept(ys) }", elsewhereWords},
 		{"a type that is a function", converts, "type num *uint", "func num(x any) *int", elsewhereWords},
 		{"a constant that is an index", counted(first + "xs[size].Use()"), "const other = 0", "const size = 0", elsewhereWords},
 		{"one that is the same everywhere", counted(first + "xs[same].Use()"), "var _ = same", "const same = 0", elsewhereWords},
 		{"one that is made of it", counted(first + "xs[last].Use()"), "const other = 0", "const size = 0", elsewhereWords},
+		{"one that is made of that", counted(first + "xs[far].Use()"), "const other = 0", "const size = 0", elsewhereWords},
 		{"one that a callee has", counted("c := pick(a, b); " + first + "xs[1] = c; c.Use()"), "const other = 0", "const size = 0", "handed to somebody"},
 		{"one that a variable has", counted("on := debug; if n > 3 { on = false }; " + first + "if on { xs[0].Use() }"),
 			"const other = true", "const debug = true", elsewhereWords},
@@ -265,6 +315,30 @@ func f() {
 			assert.Contains(t, wrong[0].Why.Words, tt.words)
 		})
 	}
+}
+
+// TestUnlike is a function that others import, and that is a variable in another build.
+func TestUnlike(t *testing.T) {
+	l := newLab()
+	f, err := parser.ParseFile(l.fset, "lib.go", "package lib\n\nfunc Use(n *int) {}\n", 0)
+	require.NoError(t, err)
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{}}
+	lib, err := (&types.Config{Importer: l.imports}).Check("lib", l.fset, []*ast.File{f}, info)
+	require.NoError(t, err)
+	set, err := spec.Load(nil, "")
+	require.NoError(t, err)
+	does := func(left string) *proof.Summary {
+		away, err := parser.ParseFile(l.fset, "left.go", "package lib\n"+left, 0)
+		require.NoError(t, err)
+		sums, err := proof.SummarizeSource(&proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: lib, Info: info,
+			Specs: set, Left: []*ast.File{away}})
+		require.NoError(t, err)
+		return sums[lib.Scope().Lookup("Use").(*types.Func)]
+	}
+	assert.NotEqual(t, does("var other = kept"), does("var Use = kept"))
 }
 
 // TestAwayOfOthers is types of which another package says what they are in other builds.
