@@ -5,8 +5,8 @@ package proof
 // operands that it names. A type of which they declare a method that others call, or which they declare
 // themselves, may be asked for anything, and have functions. A name may mean something else there: a field or
 // a method of a type that they declare, or one that embedded fields lead to, where they declare such a method
-// before, a variable or a function of which they write another type, a constant that they declare, or one that
-// is made of such, and what the language declares, too.
+// before, a variable or a function of which they write another type, a constant that they declare, or that is
+// made of such a one, and what the language declares, too.
 
 import (
 	"go/ast"
@@ -83,8 +83,8 @@ func (w *elsewhere) declare(f *ast.File, s ast.Spec) {
 	}
 }
 
-// promoting notes the fields of a type, or the methods of an interface, and reports whether it may have methods
-// that it does not declare.
+// promoting notes the fields of a type, or the methods of an interface, and reports whether it may have
+// methods that it does not declare.
 func (w *elsewhere) promoting(of string, f *ast.File, t ast.Expr) (may bool) {
 	var list *ast.FieldList
 	switch t := t.(type) {
@@ -257,8 +257,8 @@ func (c *checker) declares(t types.Type, such func(method string) bool, seen *ty
 }
 
 // otherwise reports whether a name in a function may mean something else in other builds. Of fields and
-// methods in one that is not edited this is asked of methods which types of the package promote, and of fields
-// whose type is written: what types of others have is taken to be there what it is here.
+// methods in one that is not edited this is asked of methods which types of the package promote, and of
+// fields whose type is written: what types of others have is taken to be there what it is here.
 func (c *checker) otherwise(fn *ssa.Function, edited bool) (may bool) {
 	if fn.Syntax() == nil {
 		return false
