@@ -36,7 +36,7 @@ func (p *subject) decide(pass *analysis.Pass, res *Result) {
 	}
 	pass.ExportPackageFact(fact)
 	exportProofs(pass, sums)
-	exportAway(pass, left)
+	p.exportAway(pass, left)
 	res.Skipped = append(res.Skipped, failed...)
 }
 

@@ -40,27 +40,27 @@ func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary) {
 	}
 }
 
-// exportAway tells packages that import this one what other builds, and tests, say of its types.
-func exportAway(pass *analysis.Pass, left []*ast.File) {
-	for t, a := range proof.TypesAway(pass.Pkg, left) {
-		pass.ExportObjectFact(t, &awayFact{a})
+// exportAway tells packages that import this one what other builds, and tests, say of what it declares.
+func (p *subject) exportAway(pass *analysis.Pass, left []*ast.File) {
+	for o, a := range proof.Elsewhere(p.source(pass, left)) {
+		pass.ExportObjectFact(o, &awayFact{a})
 	}
 }
 
-// An awayFact is the fact of a type of which other builds, or tests, say something.
+// An awayFact is the fact of what other builds, or tests, say something of.
 type awayFact struct{ proof.Away }
 
-// AFact marks awayFact as a fact about a type.
+// AFact marks awayFact as a fact about a type, a function, a variable or a constant.
 func (*awayFact) AFact() {}
 
 func (*awayFact) String() string { return "declared elsewhere" }
 
-// awayFacts returns what other builds say of types of other packages.
-func awayFacts(pass *analysis.Pass) func(*types.TypeName) proof.Away {
-	return func(t *types.TypeName) proof.Away {
+// awayFacts returns what other builds say of what other packages declare.
+func awayFacts(pass *analysis.Pass) func(types.Object) proof.Away {
+	return func(o types.Object) proof.Away {
 		var a awayFact
-		if t.Pkg() != nil && t.Pkg() != pass.Pkg {
-			pass.ImportObjectFact(t, &a)
+		if o.Pkg() != nil && o.Pkg() != pass.Pkg {
+			pass.ImportObjectFact(o, &a)
 		}
 		return a.Away
 	}
@@ -72,12 +72,17 @@ func (p *subject) summarizeProofs(pass *analysis.Pass, left []*ast.File) (map[*t
 	if name := p.types.Name(); name == "main" || strings.HasSuffix(name, "_test") {
 		return nil, nil
 	}
-	sums, err := proof.SummarizeSource(&proof.Source{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Specs: p.set,
-		Facts: proofFacts(pass), Left: left, Away: awayFacts(pass)})
+	sums, err := proof.SummarizeSource(p.source(pass, left))
 	if err != nil {
 		return nil, []Skipped{{Name: p.types.Name(), Pos: p.files[0].Name.Pos(), Reason: err.Error()}}
 	}
 	return sums, failedProofs(sums)
+}
+
+// source is what the proof is told of the package as it is.
+func (p *subject) source(pass *analysis.Pass, left []*ast.File) *proof.Source {
+	return &proof.Source{Fset: p.fset, Files: p.files, Types: p.types, Info: p.info, Specs: p.set,
+		Facts: proofFacts(pass), Left: left, Away: awayFacts(pass)}
 }
 
 // failedProofs returns the functions in whose bodies the proof failed, in the order of the text.

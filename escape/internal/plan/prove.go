@@ -16,7 +16,7 @@ type Asker struct {
 	Sizes     types.Sizes
 	Sums      map[*types.Func]*proof.Summary     // of its own functions; may be nil
 	Facts     func(f *types.Func) *proof.Summary // of functions that it imports; may be nil
-	Away      func(t *types.TypeName) proof.Away // of types that it imports; may be nil
+	Away      func(o types.Object) proof.Away    // of what it imports; may be nil
 	memory    proof.Memory
 }
 

@@ -248,7 +248,7 @@ func (b besides) Import(path string) (*types.Package, error) {
 
 // across proves functions of a package that imports neighbor. Lines that end in //F are put in, lines that
 // end in //O taken out.
-func (l *lab) across(t *testing.T, text string, away ...func(*types.TypeName) proof.Away) *proof.Report {
+func (l *lab) across(t *testing.T, text string, away ...func(types.Object) proof.Away) *proof.Report {
 	t.Helper()
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)

@@ -76,10 +76,10 @@ type Input struct {
 	// if that is nothing.
 	Facts func(*types.Func) *Summary
 
-	// Left are files of the package that are not compiled with it: of other builds, and tests. Away says of a
-	// type of another package what TypesAway does.
+	// Left are files of the package that are not compiled with it: of other builds, and tests. Away says of
+	// what another package declares what Elsewhere does.
 	Left []*ast.File
-	Away func(*types.TypeName) Away
+	Away func(types.Object) Away
 
 	// Sums are what SummarizeSource said of the functions of the original. With them only
 	// declarations that are edited are looked into; where there are none, also functions that these name.
@@ -205,7 +205,17 @@ type Source struct {
 	Specs *spec.Set                  // as in Input
 	Facts func(*types.Func) *Summary // as in Input
 	Left  []*ast.File                // as in Input
-	Away  func(*types.TypeName) Away // as in Input
+	Away  func(types.Object) Away    // as in Input
+}
+
+// checker returns one that knows the package's syntax and types.
+func (s *Source) checker() *checker {
+	c := newChecker(&Input{Path: s.Types.Path(), Specs: s.Specs, Facts: s.Facts, Left: s.Left, Away: s.Away})
+	c.fset, c.info, c.pkg = s.Fset, s.Info, s.Types
+	for _, f := range s.Files {
+		c.files = append(c.files, &file{tree: f})
+	}
+	return c
 }
 
 // SummarizeSource returns what the functions of a package do, for the proofs of packages that
@@ -217,11 +227,7 @@ func SummarizeSource(s *Source) (sums map[*types.Func]*Summary, err error) {
 			sums, err = nil, fmt.Errorf("the proof of package %s failed: %v", s.Types.Path(), x)
 		}
 	}()
-	c := newChecker(&Input{Path: s.Types.Path(), Specs: s.Specs, Facts: s.Facts, Left: s.Left, Away: s.Away})
-	c.fset, c.info, c.pkg = s.Fset, s.Info, s.Types
-	for _, f := range s.Files {
-		c.files = append(c.files, &file{tree: f})
-	}
+	c := s.checker()
 	c.embeds = slices.ContainsFunc(s.Files, embedsTB)
 	c.build()
 	c.summarize()

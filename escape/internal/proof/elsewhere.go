@@ -32,9 +32,9 @@ type elsewhere struct {
 	consts   map[types.Object]bool // see varying
 }
 
-// An Away is what those files say of a type.
+// An Away is what those files say of what a package declares.
 type Away struct {
-	Declared bool     // they declare it
+	Declared bool     // they declare the type, or something else by the name: see varies
 	Has      []string // methods that they declare of it
 }
 
@@ -149,12 +149,20 @@ func imported(f *ast.File, name string) (all string) {
 	return all
 }
 
-// TypesAway returns what those files say of types of a package: who imports the package cannot know.
-func TypesAway(pkg *types.Package, left []*ast.File) map[*types.TypeName]Away {
-	out := map[*types.TypeName]Away{}
-	for name, a := range elsewhereOf(left).types {
-		if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
+// Elsewhere returns what the files that are left say of what a package declares: who imports it cannot know.
+func Elsewhere(s *Source) map[types.Object]Away {
+	c, out := s.checker(), map[types.Object]Away{}
+	if len(s.Left) == 0 {
+		return out
+	}
+	for name, a := range c.away.types {
+		if t, ok := c.pkg.Scope().Lookup(name).(*types.TypeName); ok {
 			out[t] = a
+		}
+	}
+	for _, o := range c.info.Defs {
+		if c.varies(o) {
+			out[o] = Away{true, out[o].Has}
 		}
 	}
 	return out
@@ -224,14 +232,14 @@ func inBody(body *ast.BlockStmt, name string) (found bool) {
 	return found
 }
 
-// elsewhere returns what other builds say of a type.
-func (c *checker) elsewhere(t *types.TypeName) Away {
-	if t.Pkg() == c.pkg && t.Parent() == c.pkg.Scope() {
-		return c.away.types[t.Name()]
-	} else if t.Pkg() == c.pkg || c.in.Away == nil {
+// elsewhere returns what other builds say of a type, or of something else of another package.
+func (c *checker) elsewhere(o types.Object) Away {
+	if o.Pkg() == c.pkg && o.Parent() == c.pkg.Scope() {
+		return c.away.types[o.Name()]
+	} else if o.Pkg() == nil || o.Pkg() == c.pkg || c.in.Away == nil {
 		return Away{}
 	}
-	return c.in.Away(t)
+	return c.in.Away(o)
 }
 
 // more reports whether other builds declare a type of the package, or what it embeds, or such a method of
@@ -317,8 +325,14 @@ func (c *checker) varies(o types.Object) bool {
 	if o == nil {
 		return false
 	}
-	if fn, ok := o.(*types.Func); ok {
-		return fn.Pkg() == c.pkg && c.unlike(localName(fn.Origin()))
+	fn, isFunc := o.(*types.Func)
+	if isFunc {
+		o = fn.Origin()
+	}
+	if _, isType := o.(*types.TypeName); o.Pkg() != c.pkg && o.Parent() != types.Universe {
+		return !isType && c.elsewhere(o).Declared
+	} else if isFunc {
+		return c.unlike(localName(fn.Origin()))
 	}
 	switch a, name := &c.away, o.Name(); o.Parent() {
 	case types.Universe:

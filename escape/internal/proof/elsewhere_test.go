@@ -345,7 +345,7 @@ func TestUnlike(t *testing.T) {
 func TestAwayOfOthers(t *testing.T) {
 	l := newLab()
 	prove := func(name string, away proof.Away, text string) []proof.Verdict {
-		return l.across(t, text, func(n *types.TypeName) (none proof.Away) {
+		return l.across(t, text, func(n types.Object) (none proof.Away) {
 			if n.Pkg().Path() == "lib" && n.Name() == name {
 				return away
 			}
@@ -398,21 +398,29 @@ func f() {
 
 const elsewhereWords = "something else in other builds"
 
-// TestTypesAway shows what others are told of types.
-func TestTypesAway(t *testing.T) {
+// TestTold shows what others are told of what a package declares.
+func TestTold(t *testing.T) {
 	l := newLab()
 	parse := func(text string) *ast.File {
 		f, err := parser.ParseFile(l.fset, "p.go", "package p\n"+text, 0)
 		require.NoError(t, err)
 		return f
 	}
-	pkg, err := new(types.Config).Check("p", l.fset, []*ast.File{parse("type A struct{}; type B struct{}; type C struct{}; type D struct{}")}, nil)
+	here := parse(`type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}
+var V, W, X B; const K = 1; const L = 2 * K; const M = 3; func (A) F() B; func G() B; func H() B`)
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	pkg, err := new(types.Config).Check("p", l.fset, []*ast.File{here}, info)
 	require.NoError(t, err)
-	left := parse("func (*B) Error() string; func (C) Sum() int; type D = string; func String() string; func (E) String() string; func (D) M()")
+	left := parse(`func (*B) Error() string; func (C) Sum() int; type D = string; func String() string
+func (U) String() string; func (D) M(); func E() int
+var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B`)
 	got := map[string]proof.Away{}
-	for n, a := range proof.TypesAway(pkg, []*ast.File{left}) {
-		got[n.Name()] = a
+	for o, a := range proof.Elsewhere(&proof.Source{Fset: l.fset, Files: []*ast.File{here}, Types: pkg, Info: info,
+		Left: []*ast.File{left}}) {
+		got[o.Name()] = a
 	}
-	assert.Equal(t, map[string]proof.Away{"B": {Has: []string{"Error"}}, "C": {Has: []string{"Sum"}},
-		"D": {Declared: true, Has: []string{"M"}}}, got)
+	other := proof.Away{Declared: true}
+	assert.Equal(t, map[string]proof.Away{"A": {Has: []string{"F"}}, "B": {Has: []string{"Error"}},
+		"C": {Has: []string{"Sum"}}, "D": {Declared: true, Has: []string{"M"}}, "E": other, "V": other, "K": other,
+		"L": other, "F": other, "G": other}, got)
 }
