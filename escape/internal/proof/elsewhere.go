@@ -152,9 +152,6 @@ func imported(f *ast.File, name string) (all string) {
 // Elsewhere returns what the files that are left say of what a package declares: who imports it cannot know.
 func Elsewhere(s *Source) map[types.Object]Away {
 	c, out := s.checker(), map[types.Object]Away{}
-	if len(s.Left) == 0 {
-		return out
-	}
 	for name, a := range c.away.types {
 		if t, ok := c.pkg.Scope().Lookup(name).(*types.TypeName); ok {
 			out[t] = a
