@@ -10,6 +10,7 @@ package proof
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"path"
@@ -281,9 +282,10 @@ func (c *checker) another(n ast.Node, edited bool, nothing map[ast.Node]bool) bo
 	switch n := n.(type) {
 	case *ast.IfStmt: // both ways are followed
 		c.constant(n.Cond, nothing)
-	case *ast.CallExpr: // of an operand callees know nothing
+	case *ast.CallExpr: // callees know nothing of a number or a text, but may free where a flag is set
 		for _, a := range n.Args {
-			nothing[a] = c.info.Types[a].Value != nil && c.info.Types[n.Fun].IsValue()
+			v := c.info.Types[a].Value
+			nothing[a] = v != nil && v.Kind() != constant.Bool && c.info.Types[n.Fun].IsValue()
 		}
 	case *ast.RangeStmt:
 		return c.elements(n.X)
