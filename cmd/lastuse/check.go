@@ -253,13 +253,15 @@ func (c *command) findings(units []*load.Unit) []*finding {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *finding) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.pos.Filename, b.pos.Filename), cmp.Compare(a.pos.Line, b.pos.Line),
-			cmp.Compare(a.pos.Column, b.pos.Column), strings.Compare(a.Category, b.Category), strings.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.pos.Filename, b.pos.Filename),
+			cmp.Compare(a.pos.Line, b.pos.Line), cmp.Compare(a.pos.Column, b.pos.Column),
+			strings.Compare(a.Category, b.Category), strings.Compare(a.Message, b.Message))
 	})
 	return list
 }
 
-// rank says how soon somebody wants to read of a finding.
+// rank is 0 for what somebody wants to read first, the mistakes of the program
+// itself: the first lines of a long report are what is looked at.
 func (f *finding) rank() int {
 	switch {
 	case f.Category == "late":

@@ -12,6 +12,9 @@
 // for git apply and writes nothing; with -explain it tells for every buffer where
 // it is freed, or why it is not; with -json it prints the tree of go/analysis.
 //
+// What is wrong is printed first, then what is wrong in tests, then what is only
+// freed late, each by files and lines.
+//
 // The exit status is 0 if all is well, 3 if there are findings (with -fix:
 // findings that remain; with -diff: if the patch is not empty) and 1 if something
 // went wrong: a package does not type-check, a spec has a bad line, a file cannot

@@ -65,8 +65,29 @@ func (w *World) offers(t types.Type, m *types.Func) []*types.Func {
 		return have
 	}
 	var out []*types.Func
-	for _, name := range w.pkg.Pkg.Scope().Names() {
-		n, ok := w.pkg.Pkg.Scope().Lookup(name).(*types.TypeName)
+	for _, o := range Offers(w.pkg.Pkg, of, m) {
+		if !slices.Contains(out, o.By) {
+			out = append(out, o.By)
+		}
+	}
+	if len(out) > mostTargets {
+		out = nil
+	}
+	w.offered[m] = out
+	return out
+}
+
+// An Offer is a type that implements an interface, and the method that it has for one of it.
+type Offer struct {
+	Of *types.TypeName
+	By *types.Func
+}
+
+// Offers lists what types of a package have for method m of an interface of it, beside types that embed that
+// and types with parameters.
+func Offers(pkg *types.Package, of *types.Interface, m *types.Func) (out []Offer) {
+	for _, name := range pkg.Scope().Names() {
+		n, ok := pkg.Scope().Lookup(name).(*types.TypeName)
 		if !ok || n.IsAlias() || types.IsInterface(n.Type()) {
 			continue
 		}
@@ -74,18 +95,11 @@ func (w *World) offers(t types.Type, m *types.Func) []*types.Func {
 			continue
 		}
 		p := types.NewPointer(n.Type())
-		if !types.Implements(p, of) {
-			continue
-		}
 		o, _, _ := types.LookupFieldOrMethod(p, true, m.Pkg(), m.Name())
 		fn, ok := o.(*types.Func)
-		if ok && !types.IsInterface(fn.Signature().Recv().Type()) && !slices.Contains(out, fn.Origin()) {
-			out = append(out, fn.Origin())
+		if ok && !types.IsInterface(fn.Signature().Recv().Type()) && types.Implements(p, of) {
+			out = append(out, Offer{n, fn.Origin()})
 		}
 	}
-	if len(out) > mostTargets {
-		out = nil
-	}
-	w.offered[m] = out
 	return out
 }

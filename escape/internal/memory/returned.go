@@ -79,10 +79,10 @@ func onlyReturned(v ssa.Value) bool {
 // Results lists what a return returns: what was put into a variable before deferred calls run, if it lies in
 // one.
 func (f *Func) Results(r *ssa.Return) []ssa.Value {
-	out := slices.Clone(r.Results)
-	for k, v := range out {
+	out := r.Results
+	for k, v := range r.Results {
 		if put := f.returned[v]; put != nil {
-			out[k] = put
+			out = slices.Concat(out[:k], []ssa.Value{put}, out[k+1:])
 		}
 	}
 	return out

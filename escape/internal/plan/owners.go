@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/tools/go/types/typeutil"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 )
 
@@ -44,7 +45,7 @@ func owners(in *Input, frees *effect.Frees, promises []*promise) func(types.Type
 			}
 		}
 		for _, p := range promises {
-			if !may[p.of] && slices.ContainsFunc(p.by, func(o offer) bool { return may[o.of] }) {
+			if !may[p.of] && slices.ContainsFunc(p.by, func(o calls.Offer) bool { return may[o.Of] }) {
 				may[p.of], again = true, true
 			}
 		}

@@ -3,6 +3,7 @@ package plan
 import (
 	"go/types"
 
+	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/spec"
 )
@@ -17,24 +18,16 @@ import (
 type promise struct {
 	of   *types.TypeName
 	free *types.Func
-	by   []offer
-}
-
-// An offer is a type that implements an interface, and the method that it has for one of it.
-type offer struct {
-	of *types.TypeName
-	by *types.Func
+	by   []calls.Offer
 }
 
 // promises lists the methods of interfaces of the package that may free, as far as types tell.
 func promises(in *Input) (out []*promise) {
-	var all []*types.TypeName
 	for _, name := range in.Types.Scope().Names() {
-		if n, ok := in.Types.Scope().Lookup(name).(*types.TypeName); ok && !n.IsAlias() {
-			all = append(all, n)
+		of, ok := in.Types.Scope().Lookup(name).(*types.TypeName)
+		if !ok || of.IsAlias() {
+			continue
 		}
-	}
-	for _, of := range all {
 		i, ok := of.Type().Underlying().(*types.Interface)
 		if !ok || !i.IsMethodSet() {
 			continue
@@ -43,22 +36,9 @@ func promises(in *Input) (out []*promise) {
 			if _, said := in.Set.Lookup(spec.FullName(m)); said || m.Signature().Params().Len() > 0 {
 				continue
 			}
-			if p := (&promise{of, m, offers(all, i, m)}); len(p.by) > 0 {
-				out = append(out, p)
+			if by := calls.Offers(in.Types, i, m); len(by) > 0 {
+				out = append(out, &promise{of, m, by})
 			}
-		}
-	}
-	return out
-}
-
-// offers lists what types have for method m of an interface, beside those that embed it.
-func offers(all []*types.TypeName, i *types.Interface, m *types.Func) (out []offer) {
-	for _, n := range all {
-		p := types.NewPointer(n.Type())
-		o, _, _ := types.LookupFieldOrMethod(p, true, m.Pkg(), m.Name())
-		fn, ok := o.(*types.Func)
-		if ok && !types.IsInterface(n.Type()) && !types.IsInterface(fn.Signature().Recv().Type()) && types.Implements(p, i) {
-			out = append(out, offer{n, fn.Origin()})
 		}
 	}
 	return out
@@ -68,14 +48,14 @@ func offers(all []*types.TypeName, i *types.Interface, m *types.Func) (out []off
 func (s *solver) keeps(p *promise) bool {
 	some, found := false, &effect.Found{Func: p.free, Repeatable: true, Resets: true}
 	for _, o := range p.by {
-		t := o.of.Type()
+		t := o.Of.Type()
 		switch free := s.frees.Of(t); {
-		case free != nil && free.Func == o.by:
+		case free != nil && free.Func == o.By:
 			some, found.Repeatable = true, found.Repeatable && free.Repeatable
 			if found.Count == nil {
 				found.Count = s.frees.Count(t)
 			}
-		case s.frees.Named(t) || s.owns(t) || !s.table.Func(o.by).Param(0).Borrows():
+		case s.frees.Named(t) || s.owns(t) || !s.table.Func(o.By).Param(0).Borrows():
 			return false
 		}
 	}

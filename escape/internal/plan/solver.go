@@ -17,14 +17,13 @@ import (
 
 // A solver looks at the functions of a package, those that are called first.
 type solver struct {
-	in    *Input
-	to    *memory.Input
-	frees *effect.Frees
-	owns  func(types.Type) bool // see owners
-	world *calls.World
-	table *calls.Table
-
+	in       *Input
+	to       *memory.Input
+	frees    *effect.Frees
+	owns     func(types.Type) bool // see owners
 	promises []*promise
+	world    *calls.World
+	table    *calls.Table
 	of       map[*ssa.Function]*Func
 	*failures
 }
@@ -54,7 +53,7 @@ func (s *solver) findFrees(order []calls.Round) {
 	for _, p := range s.promises {
 		for _, o := range p.by {
 			if s.owns(p.of.Type()) {
-				promised[o.by], needed[o.by] = append(promised[o.by], p), true
+				promised[o.By], needed[o.By] = append(promised[o.By], p), true
 			}
 		}
 	}

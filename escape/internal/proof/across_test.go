@@ -1,8 +1,6 @@
 package proof_test
 
 import (
-	"go/ast"
-	"go/parser"
 	"go/types"
 	"strings"
 	"testing"
@@ -252,15 +250,8 @@ func (l *lab) across(t *testing.T, text string, away ...func(types.Object) proof
 	t.Helper()
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)
-	f, err := parser.ParseFile(l.fset, "lib.go", neighbor, parser.ParseComments)
-	require.NoError(t, err)
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
-		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{}}
-	lib, err := (&types.Config{Importer: l.imports}).Check("lib", l.fset, []*ast.File{f}, info)
-	require.NoError(t, err)
-	lines, err := spec.Directives(l.fset, f, info)
+	lib := l.source(t, "lib", neighbor)
+	lines, err := spec.Directives(l.fset, lib.Files[0], lib.Info)
 	require.NoError(t, err)
 	for _, l := range lines {
 		set.AddLine(l, spec.Directive)
@@ -269,8 +260,8 @@ func (l *lab) across(t *testing.T, text string, away ...func(types.Object) proof
 		"(lib.Tab).Size recv borrowed\n"))
 	require.NoError(t, err)
 	set.Add(embedded, spec.Embedded)
-	sums, err := proof.SummarizeSource(&proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: lib, Info: info,
-		Specs: set})
+	lib.Specs = set
+	sums, err := proof.SummarizeSource(lib)
 	require.NoError(t, err)
 	var old, new strings.Builder
 	for line := range strings.Lines("package p\n\nimport \"lib\"\n\n" + text + "\nvar global *lib.B\n") {
@@ -281,7 +272,7 @@ func (l *lab) across(t *testing.T, text string, away ...func(types.Object) proof
 			old.WriteString(line)
 		}
 	}
-	in := &proof.Input{Path: "p", Import: besides{l.imports, lib}, Specs: set,
+	in := &proof.Input{Path: "p", Import: besides{l.imports, lib.Types}, Specs: set,
 		Facts: func(f *types.Func) *proof.Summary { return sums[f] },
 		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}}
 	if len(away) > 0 {

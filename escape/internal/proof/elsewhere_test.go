@@ -267,6 +267,18 @@ func f(n node) {
 		{"one that a callee has", counted("c := pick(a, b); " + first + "xs[1] = c; c.Use()"), "const other = 0", "const size = 0", "handed to somebody"},
 		{"one that a variable has", counted("on := debug; if n > 3 { on = false }; " + first + "if on { xs[0].Use() }"),
 			"const other = true", "const debug = true", elsewhereWords},
+		{"one on which a callee frees", `
+const debug = false
+
+//lastuse:effect arg 0 borrowed, arg 0 freed if arg 1 is true
+func mean(b *B, del bool)
+
+func f() {
+	b := Make()
+	mean(b, debug)
+	b.Free() //F
+}
+`, "const other = true", "const debug = true", elsewhereWords},
 		{"one that is a part of a condition", counted("if n > 3 && !debug { xs[n] = b; add(2, size) }; " + first + "println(min(n, 3))"),
 			"const debug, size = true, 0", "func min(n, m int) int { return kept(n) }", elsewhereWords},
 		{"a method that comes before a promoted one", embeds("d.Sum()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
@@ -320,23 +332,17 @@ func f(n node) {
 // TestUnlike is a function that others import, and that is a variable in another build.
 func TestUnlike(t *testing.T) {
 	l := newLab()
-	f, err := parser.ParseFile(l.fset, "lib.go", "package lib\n\nfunc Use(n *int) {}\n", 0)
-	require.NoError(t, err)
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
-		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{}}
-	lib, err := (&types.Config{Importer: l.imports}).Check("lib", l.fset, []*ast.File{f}, info)
-	require.NoError(t, err)
 	set, err := spec.Load(nil, "")
 	require.NoError(t, err)
+	lib := l.source(t, "lib", "package lib\n\nfunc Use(n *int) {}\n")
+	lib.Specs = set
 	does := func(left string) *proof.Summary {
 		away, err := parser.ParseFile(l.fset, "left.go", "package lib\n"+left, 0)
 		require.NoError(t, err)
-		sums, err := proof.SummarizeSource(&proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: lib, Info: info,
-			Specs: set, Left: []*ast.File{away}})
+		lib.Left = []*ast.File{away}
+		sums, err := proof.SummarizeSource(lib)
 		require.NoError(t, err)
-		return sums[lib.Scope().Lookup("Use").(*types.Func)]
+		return sums[lib.Types.Scope().Lookup("Use").(*types.Func)]
 	}
 	assert.NotEqual(t, does("var other = kept"), does("var Use = kept"))
 }
@@ -401,22 +407,17 @@ const elsewhereWords = "something else in other builds"
 // TestTold shows what others are told of what a package declares.
 func TestTold(t *testing.T) {
 	l := newLab()
-	parse := func(text string) *ast.File {
-		f, err := parser.ParseFile(l.fset, "p.go", "package p\n"+text, 0)
-		require.NoError(t, err)
-		return f
-	}
-	here := parse(`type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}
+	p := l.source(t, "p", `package p
+type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}
 var V, W, X B; const K = 1; const L = 2 * K; const M = 3; func (A) F() B; func G() B; func H() B`)
-	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
-	pkg, err := new(types.Config).Check("p", l.fset, []*ast.File{here}, info)
-	require.NoError(t, err)
-	left := parse(`func (*B) Error() string; func (C) Sum() int; type D = string; func String() string
+	left, err := parser.ParseFile(l.fset, "left.go", `package p
+func (*B) Error() string; func (C) Sum() int; type D = string; func String() string
 func (U) String() string; func (D) M(); func E() int
-var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B`)
+var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B`, 0)
+	require.NoError(t, err)
+	p.Left = []*ast.File{left}
 	got := map[string]proof.Away{}
-	for o, a := range proof.Elsewhere(&proof.Source{Fset: l.fset, Files: []*ast.File{here}, Types: pkg, Info: info,
-		Left: []*ast.File{left}}) {
+	for o, a := range proof.Elsewhere(p) {
 		got[o.Name()] = a
 	}
 	other := proof.Away{Declared: true}

@@ -1,8 +1,6 @@
 package proof_test
 
 import (
-	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"testing"
@@ -40,17 +38,8 @@ func f() {
 	const free = "\tb.Free()\n"
 	old, edited := text+end+"}\n", text+free+end+free+"}\n"
 	l := newLab()
-	f, err := parser.ParseFile(l.fset, "p.go", old, parser.ParseComments)
-	require.NoError(t, err)
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
-		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
-		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{},
-	}
-	conf := &types.Config{Importer: l.imports, Error: func(error) {}}
-	pkg, err := conf.Check("p", l.fset, []*ast.File{f}, info)
-	require.NoError(t, err)
-	lines, err := spec.Directives(l.fset, f, info)
+	p := l.source(t, "p", old)
+	lines, err := spec.Directives(l.fset, p.Files[0], p.Info)
 	require.NoError(t, err)
 	set := &spec.Set{}
 	for _, l := range lines {
@@ -62,8 +51,8 @@ func f() {
 		}
 		return nil
 	}
-	sums, err := proof.SummarizeSource(&proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: pkg, Info: info,
-		Specs: set, Facts: facts})
+	p.Specs, p.Facts = set, facts
+	sums, err := proof.SummarizeSource(p)
 	require.NoError(t, err)
 	failed := map[string]string{}
 	for f, s := range sums {
@@ -80,6 +69,6 @@ func f() {
 	require.Contains(t, r.Edits[0].Why.String(), "the proof of bad, which it calls, failed: no such fact")
 	require.True(t, r.Edits[1].Accepted(), "%v", r.Edits[1].Why)
 
-	_, err = proof.SummarizeSource(&proof.Source{Fset: token.NewFileSet(), Types: pkg, Files: []*ast.File{f}})
+	_, err = proof.SummarizeSource(&proof.Source{Fset: token.NewFileSet(), Types: p.Types, Files: p.Files})
 	require.ErrorContains(t, err, "the proof of package p failed")
 }

@@ -228,3 +228,17 @@ func (l *lab) input(t *testing.T, text string) *proof.Input {
 	return &proof.Input{Path: "p", Import: imports, Specs: set,
 		Files: []proof.File{{Name: "p.go", Old: []byte(old.String()), New: []byte(new.String())}}}
 }
+
+// source returns a package of one file with its types.
+func (l *lab) source(t *testing.T, path, text string) *proof.Source {
+	t.Helper()
+	f, err := parser.ParseFile(l.fset, path+".go", text, parser.ParseComments)
+	require.NoError(t, err)
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{},
+		Instances: map[*ast.Ident]types.Instance{}, Scopes: map[ast.Node]*types.Scope{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{}, FileVersions: map[*ast.File]string{}}
+	pkg, err := (&types.Config{Importer: l.imports}).Check(path, l.fset, []*ast.File{f}, info)
+	require.NoError(t, err)
+	return &proof.Source{Fset: l.fset, Files: []*ast.File{f}, Types: pkg, Info: info}
+}

@@ -15,7 +15,7 @@ type pair struct{ name, right, wrong, words string }
 // TestPairs proves the pairs of the files beside this one.
 func TestPairs(t *testing.T) {
 	l := newLab()
-	for _, tt := range slices.Concat(conditionPairs, endPairs, partPairs, calleePairs, memoryPairs,
+	for _, tt := range slices.Concat(conditionPairs, namedPairs, endPairs, partPairs, calleePairs, memoryPairs,
 		operandPairs, elementPairs, groupPairs, closurePairs, libraryPairs,
 		viewerPairs, theirPairs, capturePairs, channelPairs, dataPairs, parameterPairs, rewrittenPairs,
 		zeroPairs, keptPairs, clearPairs, valuePairs, nestedPairs, constraintPairs, writePairs, aliasPairs,
