@@ -72,6 +72,11 @@ func Tuned(b *B, set ...Tune) bool
 //lastuse:effect args borrowed
 func Told(b *B, f func(float64)) bool
 
+const Level = 2
+
+//lastuse:effect arg 0 borrowed, arg 0 freed if arg 1 is true
+func Mean(b *B, del bool)
+
 type Pair struct{ A, Z *B }
 
 func NewPair() *Pair      { return &Pair{Make(), Make()} }

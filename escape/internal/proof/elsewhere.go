@@ -13,6 +13,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -30,12 +31,13 @@ type elsewhere struct {
 	named    map[string]bool       // what is no method
 	written  map[string][]string   // types of these, what types are, and results, as they are written
 	here     map[string][]string   // the same of this build
-	consts   map[types.Object]bool // see varying
+	varying  map[types.Object]bool // see there
 }
 
 // An Away is what those files say of what a package declares.
 type Away struct {
-	Declared bool     // they declare the type, or something else by the name: see varies
+	Declared bool     // they declare the type
+	Varies   bool     // it may be another thing there
 	Has      []string // methods that they declare of it
 }
 
@@ -52,7 +54,7 @@ func elsewhereOf(files []*ast.File) elsewhere {
 				w.write(name, f, d.Type)
 				if of, method, ok := strings.Cut(name, "."); ok {
 					w.methods[method] = true
-					w.types[of] = Away{w.types[of].Declared, append(w.types[of].Has, method)}
+					w.types[of] = Away{Declared: w.types[of].Declared, Has: append(w.types[of].Has, method)}
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
@@ -76,7 +78,7 @@ func (w *elsewhere) declare(f *ast.File, s ast.Spec) {
 	case *ast.TypeSpec:
 		name := s.Name.Name
 		w.named[name] = true
-		w.types[name] = Away{true, w.types[name].Has}
+		w.types[name] = Away{Declared: true, Has: w.types[name].Has}
 		w.write(name, f, s.Type)
 		if w.promoting(name, f, s.Type) {
 			w.promotes[name] = true
@@ -160,7 +162,7 @@ func Elsewhere(s *Source) map[types.Object]Away {
 	}
 	for _, o := range c.info.Defs {
 		if c.varies(o) {
-			out[o] = Away{true, out[o].Has}
+			out[o] = Away{out[o].Declared, true, out[o].Has}
 		}
 	}
 	return out
@@ -176,7 +178,7 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 		return worst(len(s.Params), len(s.Results))
 	}
 	for _, d := range all {
-		names := operandNames(d)
+		operands := operandNames(d)
 		t := *s
 		t.Params, t.Where, t.Theirs, t.Results = slices.Clone(s.Params), nil, 0, slices.Clone(s.Results)
 		for n := range t.Results {
@@ -186,7 +188,7 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 			p := &t.Params[n]
 			p.Hands = nil
 			switch {
-			case len(names) == len(t.Params) && d.Body != nil && !inBody(d.Body, names[n]) && !p.Frees:
+			case len(operands) == len(t.Params) && d.Body != nil && !inBody(d.Body, operands[n]) && !p.Frees:
 			case p.Frees:
 				p.Silent, p.Repeatable, p.NilOK = false, false, false
 			default:
@@ -221,13 +223,13 @@ func fieldsOf(list *ast.FieldList) []*ast.Field {
 }
 
 // inBody reports whether a body names something.
-func inBody(body *ast.BlockStmt, name string) (found bool) {
-	ast.Inspect(body, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		found = found || ok && id.Name == name
-		return !found
-	})
-	return found
+func inBody(body *ast.BlockStmt, name string) bool {
+	for id := range idents(body) {
+		if id.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // elsewhere returns what other builds say of a type, or of something else of another package.
@@ -318,32 +320,29 @@ func (c *checker) constant(cond ast.Expr, out map[ast.Node]bool) {
 	}
 }
 
-// varies reports whether a name may be another thing in other builds: what the language declares, a constant,
-// or a type that is none there. What functions do summaries say.
+// varies reports whether a name may be another thing in other builds: what the language declares, what is
+// made of a constant, or a type that is none there. What functions do summaries say.
 func (c *checker) varies(o types.Object) bool {
-	if o == nil {
-		return false
-	}
-	fn, isFunc := o.(*types.Func)
-	if isFunc {
+	if fn, ok := o.(*types.Func); ok {
 		o = fn.Origin()
 	}
-	if _, isType := o.(*types.TypeName); o.Pkg() != c.pkg && o.Parent() != types.Universe {
-		return !isType && c.elsewhere(o).Declared
-	} else if isFunc {
-		return c.unlike(localName(fn.Origin()))
+	switch {
+	case o == nil:
+		return false
+	case o.Parent() == types.Universe:
+		return c.away.named[o.Name()]
+	case o.Pkg() != c.pkg:
+		return c.elsewhere(o).Varies
+	case c.varying()[o]:
+		return true
 	}
-	switch a, name := &c.away, o.Name(); o.Parent() {
-	case types.Universe:
-		return a.named[name]
-	case c.pkg.Scope():
-		switch o.(type) {
-		case *types.Const:
-			return c.varying()[o]
-		case *types.TypeName:
-			return a.named[name] && !a.types[name].Declared
-		}
-		return c.unlike(name)
+	switch o := o.(type) {
+	case *types.Func:
+		return c.unlike(localName(o))
+	case *types.TypeName:
+		return o.Parent() == c.pkg.Scope() && c.away.named[o.Name()] && !c.away.types[o.Name()].Declared
+	case *types.Var:
+		return o.Parent() == c.pkg.Scope() && c.unlike(o.Name())
 	}
 	return false
 }
@@ -368,47 +367,96 @@ func (c *checker) elements(x ast.Expr) bool {
 	})
 }
 
-// varying returns the constants of the package that may be others: those files declare them, or something
-// that is named in the group that declares them.
+// varying returns the constants of the package that may be others, with those that their groups declare, and
+// what is declared with such a one, as an array of that length.
 func (c *checker) varying() map[types.Object]bool {
-	if c.away.consts != nil {
-		return c.away.consts
+	if c.away.varying != nil {
+		return c.away.varying
 	}
-	out := map[types.Object]bool{}
-	c.away.consts = out
+	c.away.varying = map[types.Object]bool{}
 	for more := true; more; {
 		more = false
-		for _, f := range c.files {
-			for _, d := range f.tree.Decls {
-				if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
-					more = c.group(g, out) || more
-				}
+		for _, f := range c.trees() {
+			for _, n := range heads(f) {
+				more = c.spread(n) || more
 			}
 		}
 	}
-	return out
+	return c.away.varying
 }
 
-// group notes the constants of a group if one of them may be another, and reports whether that is news.
-func (c *checker) group(g *ast.GenDecl, out map[types.Object]bool) bool {
-	var own []types.Object
-	may := false
-	ast.Inspect(g, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			if o := c.info.Defs[id]; o != nil {
-				own = append(own, o)
+// heads lists what a file declares: groups of constants, types and variables, and functions without bodies.
+func heads(f *ast.File) (list []ast.Node) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			list = append(list, &ast.FuncDecl{Recv: d.Recv, Name: d.Name, Type: d.Type})
+		case *ast.GenDecl:
+			if d.Tok == token.CONST {
+				list = append(list, d)
+				continue
 			}
-			may = may || out[c.info.Uses[id]] || c.away.named[id.Name]
+			for _, s := range d.Specs {
+				list = append(list, s)
+			}
 		}
-		return true
-	})
-	if !may || out[own[0]] {
+	}
+	return list
+}
+
+// spread notes what is declared with a name that varies, and reports whether that is news.
+func (c *checker) spread(head ast.Node) (news bool) {
+	if !c.made(head) {
 		return false
 	}
-	for _, o := range own {
-		out[o] = true
+	for id := range idents(head) {
+		if o := c.info.Defs[id]; o != nil && !c.away.varying[o] {
+			c.away.varying[o], news = true, true
+		}
 	}
-	return true
+	return news
+}
+
+// made reports whether something is declared with a name that varies, or in a group with a constant
+// that those files declare. But for groups, and lengths of arrays, a constant is just a value.
+func (c *checker) made(head ast.Node) bool {
+	_, group := head.(*ast.GenDecl)
+	for n := range ast.Preorder(head) {
+		switch n := n.(type) {
+		case *ast.ArrayType:
+			for id := range idents(n.Len) {
+				if c.spreads(c.info.Uses[id]) {
+					return true
+				}
+			}
+		case *ast.Ident:
+			use := c.info.Uses[n]
+			_, isConst := use.(*types.Const)
+			if (group || !isConst) && c.spreads(use) || group && c.away.named[n.Name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spreads reports whether what is declared with o may be another thing in other builds.
+func (c *checker) spreads(o types.Object) bool {
+	return c.away.varying[o] || o != nil && c.elsewhere(o).Varies
+}
+
+// idents returns the identifiers in a node, which may be nil.
+func idents(n ast.Node) iter.Seq[*ast.Ident] {
+	return func(yield func(*ast.Ident) bool) {
+		if n == nil {
+			return
+		}
+		for n := range ast.Preorder(n) {
+			if id, ok := n.(*ast.Ident); ok && !yield(id) {
+				return
+			}
+		}
+	}
 }
 
 func (c *checker) selects(s *types.Selection, edited bool) bool {

@@ -279,6 +279,22 @@ func f() {
 	b.Free() //F
 }
 `, "const other = true", "const debug = true", elsewhereWords},
+		{"one that an array has as its length", `
+const size = 2
+
+type row [size]int
+
+type table struct{ row row }
+
+//lastuse:effect arg 0 borrowed, arg 0 freed if arg 1 is true
+func mean(b *B, del bool)
+
+func f(t *table) {
+	b := Make()
+	mean(b, len(t.row) == 1)
+	b.Free() //F
+}
+`, "const other = 1", "const size = 1", elsewhereWords},
 		{"one that is a part of a condition", counted("if n > 3 && !debug { xs[n] = b; add(2, size) }; " + first + "println(min(n, 3))"),
 			"const debug, size = true, 0", "func min(n, m int) int { return kept(n) }", elsewhereWords},
 		{"a method that comes before a promoted one", embeds("d.Sum()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
@@ -382,20 +398,30 @@ func f() {
 	b.Free() //F
 }
 `
+	const level = `
+const low = lib.Level == 1
+
+func f() {
+	b := lib.Make()
+	lib.Mean(b, low)
+	b.Free() //F
+}
+`
 	for _, tt := range []struct {
-		name, text   string
-		right, wrong proof.Away
-		words        string
+		name, of, text string
+		right, wrong   proof.Away
+		words          string
 	}{
-		{"a method that the library asks for", printed, proof.Away{Has: []string{"Sum"}}, proof.Away{Has: []string{"String"}},
+		{"a constant that is made of another one", "Level", level, proof.Away{}, proof.Away{Varies: true}, elsewhereWords},
+		{"a method that the library asks for", "Pair", printed, proof.Away{Has: []string{"Sum"}}, proof.Away{Has: []string{"String"}},
 			"handed to somebody"},
-		{"a type that is printed", printed, proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
-		{"a type that has a field", called, proof.Away{Has: []string{"Use"}}, proof.Away{Declared: true}, elsewhereWords},
+		{"a type that is printed", "Pair", printed, proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
+		{"a type that has a field", "Pair", called, proof.Away{Has: []string{"Use"}}, proof.Away{Declared: true}, elsewhereWords},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Empty(t, prove("Pair", tt.right, tt.text))
+			assert.Empty(t, prove(tt.of, tt.right, tt.text))
 			assert.Empty(t, prove("Cell", tt.wrong, tt.text))
-			held := prove("Pair", tt.wrong, tt.text)
+			held := prove(tt.of, tt.wrong, tt.text)
 			require.NotEmpty(t, held)
 			assert.Contains(t, held[0].Why.Words, tt.words)
 		})
@@ -409,7 +435,8 @@ func TestTold(t *testing.T) {
 	l := newLab()
 	p := l.source(t, "p", `package p
 type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}
-var V, W, X B; const K = 1; const L = 2 * K; const M = 3; func (A) F() B; func G() B; func H() B`)
+var V, W, X B; const K = 1; const L = 2 * K; const M = 3; func (A) F() B; func G() B; func H() B
+type R [L]int; var S = R{}; const N = len(S); var T = L; func (A) I(R); func J(n [M]int)`)
 	left, err := parser.ParseFile(l.fset, "left.go", `package p
 func (*B) Error() string; func (C) Sum() int; type D = string; func String() string
 func (U) String() string; func (D) M(); func E() int
@@ -420,8 +447,8 @@ var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B`, 0)
 	for o, a := range proof.Elsewhere(p) {
 		got[o.Name()] = a
 	}
-	other := proof.Away{Declared: true}
+	other := proof.Away{Varies: true}
 	assert.Equal(t, map[string]proof.Away{"A": {Has: []string{"F"}}, "B": {Has: []string{"Error"}},
 		"C": {Has: []string{"Sum"}}, "D": {Declared: true, Has: []string{"M"}}, "E": other, "V": other, "K": other,
-		"L": other, "F": other, "G": other}, got)
+		"L": other, "F": other, "G": other, "R": other, "S": other, "N": other, "I": other}, got)
 }

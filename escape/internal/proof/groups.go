@@ -133,8 +133,9 @@ func (f *family) waits(p *ssa.Parameter) (paths []string) {
 		}
 		left := false
 		for b := range reachable(on, f.root.Blocks[0]) {
-			_, returns := b.Instrs[len(b.Instrs)-1].(*ssa.Return)
-			left = left || returns && !blocks[b]
+			if _, returns := b.Instrs[len(b.Instrs)-1].(*ssa.Return); returns && !blocks[b] {
+				left = true
+			}
 		}
 		if !left {
 			paths = append(paths, path)
