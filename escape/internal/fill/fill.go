@@ -43,44 +43,7 @@ type Gift struct {
 }
 
 // Reaches reports whether a field may still have a gift in front of an instruction.
-func (g Gift) Reaches(to ssa.Instruction) bool { return Leads(g.At, to, g.losses) }
-
-// Leads reports whether a way leads from one instruction to another that passes none of some others.
-func Leads(from, to ssa.Instruction, past []ssa.Instruction) bool {
-	stops := func(all []ssa.Instruction) (stop, there bool) {
-		for _, i := range all {
-			if i == to {
-				return false, true
-			}
-			if slices.Contains(past, i) {
-				return true, false
-			}
-		}
-		return false, false
-	}
-	all := from.Block().Instrs
-	stop, there := stops(all[slices.Index(all, from)+1:])
-	if stop || there {
-		return there
-	}
-	seen := map[*ssa.BasicBlock]bool{}
-	for open := slices.Clone(from.Block().Succs); len(open) > 0; {
-		b := open[len(open)-1]
-		open = open[:len(open)-1]
-		if seen[b] {
-			continue
-		}
-		seen[b] = true
-		stop, there := stops(b.Instrs)
-		if there {
-			return true
-		}
-		if !stop {
-			open = append(open, b.Succs...)
-		}
-	}
-	return false
-}
+func (g Gift) Reaches(to ssa.Instruction) bool { return ir.Leads(g.At, to, g.losses...) }
 
 // Stays reports whether a field surely has a gift in front of an instruction, to which all ways lead through
 // it.

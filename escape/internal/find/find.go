@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/place"
@@ -238,7 +239,7 @@ func (r *finder) judge(m met) {
 		return
 	}
 	// Whenever that is called.
-	if free, twice := FreedIn(r.f.Func, m.Act.Instr, m.Of); on == Kept && free != nil {
+	if free, twice := member.FreedIn(r.f.Func, m.Act.Instr, m.Of); on == Kept && free != nil {
 		on, pos, again = Freed, free.Pos(), twice
 	}
 	s, st := r.site(m.Token), m.Status&^own.Absent

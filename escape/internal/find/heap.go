@@ -8,7 +8,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -321,7 +320,7 @@ func (h *heap) lost() (*ssa.Return, ssa.Instruction) {
 				at = h.runs(m)
 			}
 			some := func(i ssa.Instruction) bool {
-				return fill.Leads(i, r, h.past) && (g.at == i || h.has(i, at, r))
+				return ir.Leads(i, r, h.past...) && (g.at == i || h.has(i, at, r))
 			}
 			if slices.ContainsFunc(at, some) {
 				return r, g.put

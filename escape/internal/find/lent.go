@@ -6,7 +6,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -86,7 +85,7 @@ func givenUp(f *own.Func, s *pointsto.Site, frees []ssa.Instruction) *ssa.Return
 			failed, _ := f.Failed(c, r.Block())
 			failed = failed && effect.HasError(c.(*ssa.Call).Call.Signature())
 			behind := !slices.ContainsFunc(puts, func(p ssa.Instruction) bool { return !ir.Before(c, p) })
-			return !fill.Leads(c, r, ends) || !behind && !failed || direct[c] && !failed
+			return !ir.Leads(c, r, ends...) || !behind && !failed || direct[c] && !failed
 		}) {
 			return r
 		}

@@ -57,14 +57,44 @@ func Circles(b *ssa.BasicBlock) bool { return reaches(b, b, nil) }
 // Again reports whether a block runs again without another one.
 func Again(b, without *ssa.BasicBlock) bool { return reaches(b, b, without) }
 
-// Leads reports whether a way leads from one instruction to another one.
-func Leads(from, to ssa.Instruction) bool {
-	return from.Block() == to.Block() && Before(from, to) || reaches(from.Block(), to.Block(), nil)
-}
-
-// Follows reports whether a way leads from one instruction to another that does not make a variable anew.
-func Follows(from, to ssa.Instruction, unless *ssa.Alloc) bool {
-	return from.Block() == to.Block() && Before(from, to) || reaches(from.Block(), to.Block(), unless.Block())
+// Leads reports whether a way leads from one instruction to another that passes none of some others.
+func Leads(from, to ssa.Instruction, past ...ssa.Instruction) bool {
+	if len(past) == 0 {
+		return from.Block() == to.Block() && Before(from, to) || reaches(from.Block(), to.Block(), nil)
+	}
+	stops := func(all []ssa.Instruction) (stop, there bool) {
+		for _, i := range all {
+			if i == to {
+				return false, true
+			}
+			if slices.Contains(past, i) {
+				return true, false
+			}
+		}
+		return false, false
+	}
+	all := from.Block().Instrs
+	stop, there := stops(all[slices.Index(all, from)+1:])
+	if stop || there {
+		return there
+	}
+	seen := map[*ssa.BasicBlock]bool{}
+	for open := slices.Clone(from.Block().Succs); len(open) > 0; {
+		b := open[len(open)-1]
+		open = open[:len(open)-1]
+		if seen[b] {
+			continue
+		}
+		seen[b] = true
+		stop, there := stops(b.Instrs)
+		if there {
+			return true
+		}
+		if !stop {
+			open = append(open, b.Succs...)
+		}
+	}
+	return false
 }
 
 // Callee returns what a call or a deferred call calls; nil if an instruction is none.

@@ -3,6 +3,7 @@ package lift
 import (
 	"fmt"
 	"go/token"
+	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -63,4 +64,41 @@ func (k Key) String() string {
 		return name(k.X)
 	}
 	return fmt.Sprintf("%s %s %s", name(k.X), k.Op, name(k.Y))
+}
+
+// Operand is what stands for a value in a key.
+func Operand(v ssa.Value) any {
+	if c, ok := v.(*ssa.Const); ok {
+		return c.String()
+	}
+	return v
+}
+
+// AsksSome returns the slice of which a comparison asks whether there is something in it, and whether it is
+// true where there is nothing; nil for any other comparison.
+func AsksSome(b *ssa.BinOp) (of ssa.Value, not bool) {
+	x, y, op := b.X, b.Y, b.Op
+	if _, turned := x.(*ssa.Const); turned {
+		x, y = y, x
+		op = map[token.Token]token.Token{token.LSS: token.GTR, token.LEQ: token.GEQ, token.GTR: token.LSS, token.GEQ: token.LEQ,
+			token.EQL: token.EQL, token.NEQ: token.NEQ}[op]
+	}
+	c, ok := x.(*ssa.Call)
+	n, number := y.(*ssa.Const)
+	if !ok || !number || n.Value == nil {
+		return nil, false
+	}
+	if l, builtin := c.Call.Value.(*ssa.Builtin); !builtin || l.Name() != "len" {
+		return nil, false
+	}
+	if _, slice := c.Call.Args[0].Type().Underlying().(*types.Slice); !slice {
+		return nil, false
+	}
+	switch n, op := n.Int64(), op; {
+	case n == 0 && (op == token.GTR || op == token.NEQ), n == 1 && op == token.GEQ:
+		return c.Call.Args[0], false
+	case n == 0 && (op == token.EQL || op == token.LEQ), n == 1 && op == token.LSS:
+		return c.Call.Args[0], true
+	}
+	return nil, false
 }

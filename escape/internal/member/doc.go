@@ -10,6 +10,10 @@
 // function makes it for a new value and leaves the other alone. So is one whose methods fill it, if it is
 // never ended: none of them is called that takes nothing else, and may do that.
 //
+// It does not own what who put it there frees himself, on all ways behind that, or lets others free; and none
+// is forgotten that somebody frees who was given the value, and leaves the rest of it to what ends it
+// (freedin.go).
+//
 // So is a channel with room for things that are sent there, if what ends the value, or is named so, neither
 // receives nor hands it on, to close among others. It is lost if it is given another channel, and no method
 // that is called there receives.

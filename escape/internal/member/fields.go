@@ -40,6 +40,7 @@ type stores struct {
 	through      int             // of owned: by calls that are given the field's address
 	first        token.Pos       // where something that it owns is stored
 	begun        []*ssa.Function // that store it in a value that is made there, as constructors do
+	free         []*ssa.Function // that free it, of what others have made, and are no methods of the type
 	in           map[*ssa.Function]bool
 	room         bool // it is given a channel in which things may wait
 }
@@ -77,6 +78,7 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 		for _, i := range b.Instrs {
 			s, ok := i.(*ssa.Store)
 			if !ok {
+				elsewhere(put, f, i)
 				waits(put, f, i)
 				through(put, f, i)
 				continue
@@ -217,7 +219,7 @@ func IsStruct(t types.Type) bool {
 }
 
 // onlyInto reports whether what a store puts into a field was made in its function, and goes into no other
-// variable that outlives that.
+// variable that outlives that, and that it does not free itself.
 func onlyInto(f *own.Func, s *ssa.Store, field *types.Var) bool {
 	holds := f.Holds(s.Val)
 	ours := func(h pointsto.Hold) bool { return h.As == pointsto.Whole && h.Site.Param < 0 }
@@ -246,7 +248,7 @@ func onlyInto(f *own.Func, s *ssa.Store, field *types.Var) bool {
 			}
 		}
 	}
-	return true
+	return !takesBack(f, s, holds)
 }
 
 // owns reports whether all that is ever stored in a field was made for it.
@@ -308,6 +310,17 @@ func (e *ending) handles(k int, has *stores, methods []*method, frees *effect.Fr
 	return slices.ContainsFunc(e.with, does) || has.through < has.owned && slices.ContainsFunc(methods, other)
 }
 
+// beside reports whether a function, which frees a field, leaves all to what ends the value that this frees.
+func (e *ending) beside(f *ssa.Function, put map[*types.Var]*stores) bool {
+	for k, v := range fieldsOf(e.of) {
+		frees := func(m *method) bool { return len(m.freed[k]) > 0 }
+		if put[v] != nil && slices.Contains(put[v].free, f) && slices.ContainsFunc(e.with, frees) {
+			return false
+		}
+	}
+	return true
+}
+
 // only returns the field, another one than k, that must be there where what ends a value frees field k, and
 // that some function which makes k for a new value leaves alone; -1 if there is none.
 func (e *ending) only(k int, put map[*types.Var]*stores) int {
@@ -342,7 +355,7 @@ func forgotten(n *types.Named, methods []*method, put map[*types.Var]*stores, fr
 	s := fieldsOf(n)
 	for k, v := range s {
 		has := put[v]
-		if !has.owns() {
+		if !has.owns() || slices.ContainsFunc(has.free, func(f *ssa.Function) bool { return end.beside(f, put) }) {
 			continue
 		}
 		if isChan(v.Type()) {

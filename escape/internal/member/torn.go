@@ -33,16 +33,8 @@ func Torn(pkg []*own.Func, frees *effect.Frees) (out []Finding) {
 			continue
 		}
 		Each(f.SSA, func(i ssa.Instruction) {
-			c, ok := i.(ssa.CallInstruction)
-			if !ok || f.Marks(i) {
-				return
-			}
-			if _, builtin := c.Common().Value.(*ssa.Builtin); builtin {
-				return
-			}
-			for k, v := range calls.Operands(c.Common()) {
-				a := freedOf(f, c, k, v)
-				if a == nil || seen[fieldOf(a)] {
+			for _, a := range freedBy(f, i) {
+				if seen[fieldOf(a)] {
 					continue
 				}
 				n, said := Named(a.X.Type()), frees.Of(a.X.Type())
@@ -66,22 +58,29 @@ func named(fn *types.Func, of *types.Named, frees *effect.Frees) bool {
 	return IsStruct(of) && fn.Signature().Params().Len() == 0 && isEnd(of, fn, frees)
 }
 
-// freedOf returns the field of somebody else's struct that operand k of a call was read from, if the call
-// frees it.
-func freedOf(f *own.Func, c ssa.CallInstruction, k int, v ssa.Value) *ssa.FieldAddr {
-	load, ok := v.(*ssa.UnOp)
-	if !ok || f.Summary(c.Common()).Param(k).Freed.Cond == effect.Never {
+// freedBy returns the fields of somebody else's structs that a call frees.
+func freedBy(f *own.Func, i ssa.Instruction) (out []*ssa.FieldAddr) {
+	c, ok := i.(ssa.CallInstruction)
+	if !ok || f.Marks(i) {
 		return nil
 	}
-	a, ok := load.X.(*ssa.FieldAddr)
-	if !ok || Named(a.X.Type()) == nil {
+	if _, builtin := c.Common().Value.(*ssa.Builtin); builtin {
 		return nil
 	}
-	switch a.X.(type) {
-	case *ssa.FieldAddr, *ssa.IndexAddr, *ssa.Alloc:
-		return nil // a part of another struct, or made here
+	for k, v := range calls.Operands(c.Common()) {
+		load, ok := v.(*ssa.UnOp)
+		if !ok || f.Summary(c.Common()).Param(k).Freed.Cond == effect.Never {
+			continue
+		}
+		if a, ok := load.X.(*ssa.FieldAddr); ok && Named(a.X.Type()) != nil {
+			switch a.X.(type) {
+			case *ssa.FieldAddr, *ssa.IndexAddr, *ssa.Alloc: // a part of another struct, or made here
+			default:
+				out = append(out, a)
+			}
+		}
 	}
-	return a
+	return out
 }
 
 // setBy reports whether a function gives a field something else, or nothing.

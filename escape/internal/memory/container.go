@@ -3,10 +3,12 @@ package memory
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
 // This file is about slices and maps that are made here. Which of the slices that an append
@@ -75,6 +77,15 @@ func (f *Func) Container(v ssa.Value) *Container {
 		}
 	}
 	return f.containers[v]
+}
+
+// AllIn reports whether a slice has all that is in its container, wherever an instruction runs.
+func (f *Func) AllIn(v ssa.Value, at ssa.Instruction) bool {
+	made, ok := v.(ssa.Instruction)
+	return ok && !slices.ContainsFunc(f.Container(v).order, func(m ssa.Value) bool {
+		more, appends := m.(*ssa.Call)
+		return IsCut(m) || appends && m != v && ir.Leads(more, at, made)
+	})
 }
 
 // elements reports whether v is a slice or a map, or an array that is sliced.

@@ -88,7 +88,7 @@ func (f *Func) Fixed(v ssa.Value, by *ssa.MakeClosure) bool {
 	root, _, _ := f.Resolve(v)
 	switch v := root.(type) {
 	case *ssa.Alloc:
-		return !slices.ContainsFunc(ir.Stores(v), func(s *ssa.Store) bool { return s.Parent() != by.Parent() || ir.Follows(by, s, v) })
+		return !slices.ContainsFunc(ir.Stores(v), func(s *ssa.Store) bool { return s.Parent() != by.Parent() || ir.Leads(by, s, v) })
 	case *ssa.FreeVar:
 		fn := v.Parent()
 		k := slices.Index(fn.FreeVars, v)

@@ -15,14 +15,6 @@ import (
 // mostConds bounds the conditions of a group, whose states double with each.
 const mostConds = 5
 
-func (f *Func) operand(v ssa.Value) any {
-	v = f.Stored(v)
-	if c, ok := v.(*ssa.Const); ok {
-		return c.String()
-	}
-	return v
-}
-
 // keyOf returns the key of a condition, and whether the condition is its opposite.
 func (f *Func) keyOf(v ssa.Value) (k lift.Key, neg, ok bool) {
 	for {
@@ -40,7 +32,7 @@ func (f *Func) keyOf(v ssa.Value) (k lift.Key, neg, ok bool) {
 	if !is {
 		return lift.Key{X: v}, neg, true
 	}
-	if s, not := memory.AsksSome(b); s != nil && f.Collects(s) {
+	if s, not := lift.AsksSome(b); s != nil && (f.Collects(s) || f.Container(s) != nil) {
 		return lift.Key{Op: token.MUL, X: s}, neg != not, true
 	}
 	x, y, op := b.X, b.Y, b.Op
@@ -53,7 +45,7 @@ func (f *Func) keyOf(v ssa.Value) (k lift.Key, neg, ok bool) {
 	if c, is := y.(*ssa.Const); is && c.IsNil() && op == token.NEQ {
 		return lift.NonNil(f.Pointer(x)), neg, true
 	}
-	return lift.Key{Op: op, X: f.operand(x), Y: f.operand(y)}, neg, true
+	return lift.Key{Op: op, X: lift.Operand(f.Stored(x)), Y: lift.Operand(f.Stored(y))}, neg, true
 }
 
 // findTests lists the branches of a function.

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/lastuse/lastuse/escape/internal/flow"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
@@ -48,30 +49,32 @@ func (g *Group) passes(i, n, out int) bool {
 // take what their operand holds, and older tokens that nobody can reach are forgotten.
 func (g *Group) onEdge(c *combo, n, out int) *combo {
 	given := c
-	ours := func() {
+	ours := func() *combo {
 		if c == given {
 			c = c.clone()
 		}
+		return c
 	}
 	if t := g.f.tests[n]; t.ok && out < 2 && t.key.AsksThere() {
 		if v, ok := t.key.X.(ssa.Value); ok {
 			isNil := (out == 0) == t.neg
 			if k, ok := g.index[v]; ok {
-				ours()
-				g.tested(c, k, isNil)
+				g.tested(ours(), k, isNil)
 			}
 			for _, k := range g.parts[v] { // where a pointer is nil, it has none
 				if isNil {
-					ours()
-					g.tested(c, k, true)
+					g.tested(ours(), k, true)
 				}
+			}
+			b := g.f.Graph.Nodes[n].Block
+			if k, ok := g.index[g.f.Container(v)]; ok && isNil && g.f.AllIn(v, b.Instrs[len(b.Instrs)-1]) {
+				g.emptied(ours(), k, g.region.liveIn[g.f.Graph.Succs[n][out]])
 			}
 		}
 	}
 	if x, y := g.f.tests[n].key.Compares(); x != nil && out < 2 {
-		ours()
 		same := (out == 0) == g.f.tests[n].neg
-		g.compared(c, x, y, same)
+		g.compared(ours(), x, y, same)
 		g.compared(c, y, x, same)
 	}
 	m := g.f.Graph.Succs[n][out]
@@ -129,6 +132,18 @@ func (g *Group) tested(c *combo, v int, isNil bool) {
 		c.st[t] = c.st[t]&^Owned | Absent
 		clear(c.must[t])
 	}
+}
+
+// emptied is what follows where nothing is in container v: what it alone would have, of the values that are
+// needed, is not there.
+func (g *Group) emptied(c *combo, v int, needed flow.Bits) {
+	g.tokens(c, v, func(t Token, _ pointsto.Relation) {
+		if !g.neededBy(c, needed.Without(v), t) {
+			c.st[t] = c.st[t]&^Owned | Absent
+			clear(c.must[t])
+		}
+	})
+	g.define(c, v)
 }
 
 func (g *Group) mayHold(c *combo, v int, t Token) bool {

@@ -199,8 +199,9 @@ func (g *Group) merged(phi *ssa.Phi, v ssa.Value, k int, acts []pointsto.Act) {
 // them is there before; last comes what is made.
 func (g *Group) sortEvents() {
 	rank := func(e event) int {
+		into := e.act.Into // if that grows, what is put in comes behind
 		if e.kind == act && (e.act.Op == pointsto.Free || e.act.Op == pointsto.Keep || e.act.Op == pointsto.Later ||
-			e.act.Op == pointsto.Put && !g.grows(e)) {
+			e.act.Op == pointsto.Put && (into == nil || !into.Has(g.Values[e.n]))) {
 			return int(act)*2 + 1
 		}
 		if e.kind == saved {
@@ -216,10 +217,4 @@ func (g *Group) sortEvents() {
 			return rank(a) - rank(b)
 		})
 	}
-}
-
-// grows reports whether an event makes what a slice or map is larger: what is put in comes behind that.
-func (g *Group) grows(e event) bool {
-	c := e.act.Into
-	return c != nil && c.Has(g.Values[e.n])
 }

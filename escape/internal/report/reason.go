@@ -10,8 +10,8 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/find"
 	"github.com/lastuse/lastuse/escape/internal/groups"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -202,7 +202,7 @@ func first(moves []pointsto.Act) pointsto.Act {
 
 func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool) Reason {
 	r := Reason{Pos: position(a.Instr), of: f.SSA.Pkg.Pkg}
-	if free, _ := find.FreedIn(f, a.Instr, a.Of); free != nil {
+	if free, _ := member.FreedIn(f, a.Instr, a.Of); free != nil {
 		r.Cause, r.Pos = InLiteral, free.Pos()
 		return r
 	}
@@ -221,7 +221,7 @@ func (w *Reasons) of(f *pointsto.Func, a pointsto.Act, seen map[*types.Func]bool
 		r.Cause, r.Note = Stored, stored(i.Addr)
 		if m := capturedBy(i.Addr); m != nil {
 			r.Cause, r.Pos = Captured, position(m)
-			if free, _ := find.FreedIn(f, m, i.Addr); free != nil {
+			if free, _ := member.FreedIn(f, m, i.Addr); free != nil {
 				r.Cause, r.Pos = InLiteral, free.Pos()
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/fill"
+	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
 
@@ -53,7 +53,7 @@ func (t *taken) before(i ssa.Instruction) bool {
 	if made, ok := t.v.(ssa.Instruction); ok {
 		past = append(past, made)
 	}
-	return fill.Leads(i, t.by, past)
+	return ir.Leads(i, t.by, past...)
 }
 
 // sends returns the number of the state of a select in which it sends what was taken; -1 if there is none.

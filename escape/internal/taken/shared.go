@@ -5,8 +5,8 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
+	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 )
@@ -61,7 +61,7 @@ func sharedIn(f *own.Func, put *ssa.Store, all bool) *shared {
 		}
 	}
 	for _, i := range *a.Referrers() {
-		if load, ok := i.(*ssa.UnOp); ok && !f.Marks(load) && fill.Leads(put, load, others) {
+		if load, ok := i.(*ssa.UnOp); ok && !f.Marks(load) && ir.Leads(put, load, others...) {
 			s.loads = append(s.loads, load)
 		}
 	}
@@ -91,7 +91,7 @@ func (s *shared) does(i ssa.Instruction) (freed, gone, known bool) {
 	case *ssa.Call:
 		if slices.Contains(s.calls, i) {
 			m := i.Call.Value.(*ssa.MakeClosure)
-			free, _ := FreedBy(s.f.Func, m.Fn.(*ssa.Function).FreeVars[slices.Index(m.Bindings, ssa.Value(s.cell))])
+			free, _ := member.FreedBy(s.f.Func, m.Fn.(*ssa.Function).FreeVars[slices.Index(m.Bindings, ssa.Value(s.cell))])
 			return free != nil, true, true
 		}
 		if b, ok := i.Call.Value.(*ssa.Builtin); ok && s.all && slices.Contains(s.loads, i.Call.Args[0]) {

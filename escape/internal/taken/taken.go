@@ -10,7 +10,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/fill"
 	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/member"
 	"github.com/lastuse/lastuse/escape/internal/memory"
@@ -272,7 +271,7 @@ func (t *taken) lends(i ssa.CallInstruction) bool {
 			continue
 		}
 		some = true
-		if slices.ContainsFunc(ends, func(i ssa.Instruction) bool { return fill.Leads(b.Instrs[0], i, t.frees) }) {
+		if slices.ContainsFunc(ends, func(i ssa.Instruction) bool { return ir.Leads(b.Instrs[0], i, t.frees...) }) {
 			return false
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/effect"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
-	"github.com/lastuse/lastuse/escape/internal/pointsto"
 )
 
 // This file is about what is done with one value: whether it is only looked at, freed, or put back.
@@ -76,30 +75,6 @@ func Frees(f *own.Func, c ssa.CallInstruction, v ssa.Value) bool {
 		}
 	}
 	return false
-}
-
-// FreedBy returns the first call that frees what is in a captured variable, or in one of a literal there.
-func FreedBy(f *pointsto.Func, v ssa.Value) (free ssa.CallInstruction, again bool) {
-	for _, i := range *v.Referrers() {
-		switch i := i.(type) {
-		case *ssa.UnOp:
-			free, again = FreedBy(f, i)
-		case *ssa.MakeClosure:
-			if fn := i.Fn.(*ssa.Function); fn.Synthetic == "" {
-				free, again = FreedBy(f, fn.FreeVars[slices.Index(i.Bindings, v)])
-			}
-		case ssa.CallInstruction:
-			for k, a := range calls.Operands(i.Common()) {
-				if p := f.Summary(i.Common()).Param(k); a == v && p.Freed.Cond != effect.Never {
-					return i, p.Repeatable
-				}
-			}
-		}
-		if free != nil {
-			return free, again
-		}
-	}
-	return nil, false
 }
 
 // PutBack reports whether what is appended to the value of a variable is put into that again alone.
