@@ -28,6 +28,8 @@ func (b *B) Free()
 
 func bad(b *B) { strings.ToUpper("") }
 
+var said strings.Builder
+
 func good(b *B) {}
 
 func f() {
@@ -71,4 +73,9 @@ func f() {
 
 	_, err = proof.SummarizeSource(&proof.Source{Fset: token.NewFileSet(), Types: p.Types, Files: p.Files})
 	require.ErrorContains(t, err, "the proof of package p failed")
+
+	p.Away = func(types.Object) proof.Away { panic("no such fact") }
+	all := proof.Elsewhere(p)
+	require.Equal(t, proof.Away{Declared: true, Varies: true}, all[p.Types.Scope().Lookup("good")])
+	require.NotContains(t, all, nil)
 }

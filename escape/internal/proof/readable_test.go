@@ -10,10 +10,10 @@ import (
 // TestReadable is names of what is freed behind the free that no instruction reads, and such that may stand.
 func TestReadable(t *testing.T) {
 	const size = `
-func f() uintptr {
+func f() int {
 	b := Make()
 	b.Free() //F
-	return unsafe.Sizeof(*b)
+	return len([8]*B{b})
 }
 `
 	tests := []struct {
@@ -41,7 +41,7 @@ func f() int {
 func f() {
 	b := Make()
 	for i := 0; ; i++ {
-		if i > 0 && unsafe.Sizeof(*b) > 4 {
+		if i > 0 && len([8]*B{b}) > 4 {
 			break
 		}
 		b.Free() //F
@@ -153,19 +153,19 @@ func f() {
 }
 `},
 		{"behind the literal that frees", false, `
-func f() uintptr {
+func f() int {
 	b := Make()
 	func() {
 		b.Use()
 		b.Free() //F
 	}()
-	return unsafe.Sizeof(*b)
+	return len([8]*B{b})
 }
 `},
 		{"in front of the free", true, `
 func f() {
 	b := Make()
-	n := unsafe.Sizeof(*b)
+	n := len([8]*B{b})
 	_ = func() { b.Use() }
 	b.Free() //F
 	print(n)
@@ -175,7 +175,7 @@ func f() {
 func f() {
 	b := Make()
 	b.Free() //F
-	const n = unsafe.Sizeof(*b)
+	const n = len([8]*B{b})
 	print(n)
 }
 `},
@@ -183,7 +183,7 @@ func f() {
 func f() {
 	b := Make()
 	b.Free() //F
-	type t [unsafe.Sizeof(*b)]byte
+	type t [len([8]*B{b})]byte
 	print(len(t{}))
 }
 `},
@@ -192,7 +192,7 @@ func f() {
 	b := Make()
 	c := b
 	b.Free() //F
-	print(unsafe.Sizeof(*c))
+	print(len([8]*B{c}))
 }
 `},
 		{"an array that has it", false, `
@@ -259,7 +259,7 @@ func f() {
 	b.Free() //F
 	_ = func() {
 		c.Use()
-		print(unsafe.Sizeof(*b))
+		print(len([8]*B{b}))
 	}
 }
 `},
@@ -268,7 +268,7 @@ func f() {
 	b := Make()
 	b.Free() //F
 	_ = func() {
-		print(unsafe.Sizeof(*b))
+		print(len([8]*B{b}))
 		b.Use()
 	}
 }
@@ -288,14 +288,14 @@ func f(n int) {
 		{"in a literal that is deferred", false, `
 func f() {
 	b := Make()
-	defer func() { print(unsafe.Sizeof(*b)) }()
+	defer func() { print(len([8]*B{b})) }()
 	b.Free() //F
 }
 `},
 		{"in a literal that is called behind", false, `
 func f() {
 	b := Make()
-	g := func() { print(unsafe.Sizeof(*b)) }
+	g := func() { print(len([8]*B{b})) }
 	b.Free() //F
 	g()
 }
@@ -304,7 +304,7 @@ func f() {
 func f(n int) {
 	b := Make()
 again:
-	print(unsafe.Sizeof(*b))
+	print(len([8]*B{b}))
 	if n > 1 {
 		n = 0
 		b.Free() //F
@@ -317,7 +317,7 @@ again:
 func f() {
 	for range 3 {
 		b := Make()
-		print(unsafe.Sizeof(*b))
+		print(len([8]*B{b}))
 		_ = func() { b.Use() }
 		b.Free() //F
 	}

@@ -1,0 +1,307 @@
+package proof
+
+// Names that mean something else in other builds: a field or a method of a type that their files declare, or
+// one that embedded fields lead to, where they declare such a method before, a variable or a function of
+// which they write another type, a constant that they declare, or that is made of one, and what the language
+// declares, too. On another machine it is what the system gives, or the size of a word.
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// platform has the constants of the standard library that are others on another machine, by package; where it
+// names none it is all of them.
+var platform = map[string][]string{
+	"math":          {"MaxInt", "MinInt", "MaxUint"},
+	"math/bits":     {"UintSize"},
+	"os":            nil,
+	"path/filepath": nil,
+	"runtime":       nil,
+	"strconv":       {"IntSize"},
+	"syscall":       nil,
+}
+
+// otherwise reports whether a name in a function may mean something else in other builds. Of fields and
+// methods in one that is not edited this is asked of methods which types of the package promote, and of
+// fields whose type is written: what types of others have is taken to be there what it is here.
+func (c *checker) otherwise(fn *ssa.Function, edited bool) (may bool) {
+	if fn.Syntax() == nil {
+		return false
+	}
+	nothing := map[ast.Node]bool{} // constants that say nothing, whatever they are
+	ast.Inspect(fn.Syntax(), func(n ast.Node) bool {
+		may = may || !nothing[n] && c.another(n, edited, nothing)
+		return !may && !nothing[n]
+	})
+	return may
+}
+
+// another reports whether something may be another thing in other builds, and notes what need not be asked.
+func (c *checker) another(n ast.Node, edited bool, nothing map[ast.Node]bool) bool {
+	if e, ok := n.(ast.Expr); ok && c.limit(e) {
+		nothing[n] = true
+		return false
+	}
+	switch n := n.(type) {
+	case *ast.IfStmt: // both ways are followed
+		c.constant(n.Cond, nothing)
+	case *ast.SwitchStmt: // so are all ways
+		if n.Tag != nil {
+			c.constant(n.Tag, nothing)
+			break
+		}
+		for _, s := range n.Body.List {
+			for _, x := range s.(*ast.CaseClause).List {
+				c.constant(x, nothing)
+			}
+		}
+	case *ast.CallExpr: // callees know nothing of a number or a text, but may free where a flag is set
+		for _, a := range n.Args {
+			v := c.info.Types[a].Value
+			nothing[a] = v != nil && v.Kind() != constant.Bool && c.info.Types[n.Fun].IsValue()
+		}
+		return c.machine(n)
+	case *ast.BinaryExpr: // sizes of memory: no product is looked into
+		if n.Op == token.MUL && c.info.Types[n].Value == nil {
+			c.constant(n.X, nothing)
+			c.constant(n.Y, nothing)
+		}
+	case *ast.RangeStmt:
+		return c.elements(n.X)
+	case *ast.IndexExpr:
+		return c.elements(n.X)
+	case *ast.UnaryExpr:
+		return n.Op == token.ARROW && c.elements(n.X) || c.machine(n)
+	case *ast.Ident:
+		return c.varies(c.info.Uses[n])
+	case *ast.SelectorExpr:
+		s := c.info.Selections[n]
+		return s != nil && c.selects(s, edited)
+	}
+	return false
+}
+
+// constant notes parts of a condition that are constants.
+func (c *checker) constant(cond ast.Expr, out map[ast.Node]bool) {
+	out[cond] = c.info.Types[cond].Value != nil
+	switch x := cond.(type) {
+	case *ast.ParenExpr:
+		c.constant(x.X, out)
+	case *ast.UnaryExpr:
+		c.constant(x.X, out)
+	case *ast.BinaryExpr:
+		if x.Op == token.LAND || x.Op == token.LOR {
+			c.constant(x.X, out)
+			c.constant(x.Y, out)
+		}
+	}
+}
+
+// varies reports whether a name may be another thing in other builds: what the language declares, what is
+// made of a constant, or a type that is none there. What functions do summaries say.
+func (c *checker) varies(o types.Object) bool {
+	if fn, ok := o.(*types.Func); ok {
+		o = fn.Origin()
+	}
+	switch {
+	case o == nil:
+		return false
+	case o.Parent() == types.Universe:
+		return c.away.named[o.Name()]
+	case o.Pkg() != c.pkg:
+		return c.spreads(o)
+	case c.varying()[o]:
+		return true
+	}
+	switch o := o.(type) {
+	case *types.Func:
+		return c.unlike(localName(o))
+	case *types.TypeName:
+		return o.Parent() == c.pkg.Scope() && c.away.named[o.Name()] && !c.away.types[o.Name()].Declared
+	case *types.Var:
+		return o.Parent() == c.pkg.Scope() && c.unlike(o.Name())
+	}
+	return false
+}
+
+// unlike reports whether those files write another type for a name, or other results, than this build does.
+func (c *checker) unlike(name string) bool {
+	there := c.away.written[name]
+	if there == nil {
+		return false
+	}
+	if c.away.here == nil {
+		c.away.here = elsewhereOf(c.trees()).written
+	}
+	return slices.ContainsFunc(there, func(t string) bool { return t == "" || !slices.Contains(c.away.here[name], t) })
+}
+
+// elements reports whether what a value is made of may be something else in other builds.
+func (c *checker) elements(x ast.Expr) bool {
+	t := c.info.TypeOf(x)
+	return t != nil && slices.ContainsFunc(namesOf(t), func(n *types.TypeName) bool {
+		return n.Pkg() == c.pkg && c.unlike(n.Name())
+	})
+}
+
+// varying returns the constants of the package that may be others, with those that their groups declare, and
+// what is declared with such a one, as an array of that length.
+func (c *checker) varying() map[types.Object]bool {
+	if c.away.varying != nil {
+		return c.away.varying
+	}
+	c.away.varying = map[types.Object]bool{}
+	for more := true; more; {
+		more = false
+		for _, f := range c.trees() {
+			for _, n := range heads(f) {
+				more = c.spread(n) || more
+			}
+		}
+	}
+	return c.away.varying
+}
+
+// heads lists what a file declares: groups of constants, types and variables, and functions without bodies.
+func heads(f *ast.File) (list []ast.Node) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			list = append(list, &ast.FuncDecl{Recv: d.Recv, Name: d.Name, Type: d.Type})
+		case *ast.GenDecl:
+			if d.Tok == token.CONST {
+				list = append(list, d)
+				continue
+			}
+			for _, s := range d.Specs {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// spread notes what is declared with a name that varies, and reports whether that is news.
+func (c *checker) spread(head ast.Node) (news bool) {
+	if !c.made(head) {
+		return false
+	}
+	for id := range idents(head) {
+		if o := c.info.Defs[id]; o != nil && !c.away.varying[o] {
+			c.away.varying[o], news = true, true
+		}
+	}
+	return news
+}
+
+// made reports whether something is declared with a name that varies, or in a group with a constant
+// that those files declare. But for groups, and lengths of arrays, a constant is just a value.
+func (c *checker) made(head ast.Node) bool {
+	_, group := head.(*ast.GenDecl)
+	for n := range ast.Preorder(head) {
+		switch n := n.(type) {
+		case *ast.ArrayType:
+			for id := range idents(n.Len) {
+				if c.spreads(c.info.Uses[id]) {
+					return true
+				}
+			}
+		case *ast.Ident:
+			use := c.info.Uses[n]
+			_, isConst := use.(*types.Const)
+			if (group || !isConst) && c.spreads(use) || group && c.away.named[n.Name] {
+				return true
+			}
+		default:
+			if group && c.machine(n) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spreads reports whether what is declared with o may be another thing in other builds.
+func (c *checker) spreads(o types.Object) bool {
+	if o == nil || o.Pkg() == nil || o.Pkg() == c.pkg {
+		return c.away.varying[o]
+	}
+	names, some := platform[o.Pkg().Path()]
+	_, isConst := o.(*types.Const)
+	return some && isConst && (names == nil || slices.Contains(names, o.Name())) || c.elsewhere(o).Varies
+}
+
+// machine reports whether a number is computed that is another one on another machine: of all bits of a word,
+// or the size of something that has words.
+func (c *checker) machine(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.UnaryExpr:
+		t, ok := c.info.TypeOf(n).Underlying().(*types.Basic)
+		word := ok && (t.Kind() == types.Uint || t.Kind() == types.Uintptr)
+		return word && n.Op == token.XOR && c.info.Types[n].Value != nil
+	case *ast.CallExpr:
+		b, ok := typeutil.Callee(c.info, n).(*types.Builtin)
+		if !ok || b.Pkg() != types.Unsafe || c.info.Types[n].Value == nil {
+			return false
+		}
+		t := c.info.TypeOf(n.Args[0])
+		return b.Name() != "Sizeof" || wide.Sizeof(t) != narrow.Sizeof(t)
+	}
+	return false
+}
+
+// Machines whose words have eight bytes, and four.
+var wide, narrow = types.SizesFor("gc", "amd64"), types.SizesFor("gc", "386")
+
+// limit reports whether an expression is the greatest or the least int or uint: where it is another number,
+// that is no index, and the limit still.
+func (c *checker) limit(x ast.Expr) bool {
+	t, _ := c.info.TypeOf(x).(*types.Basic)
+	if t == nil || t.Kind() != types.Int && t.Kind() != types.Uint {
+		return false
+	}
+	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.SUB {
+		x = u.X
+	}
+	s, ok := x.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	k, ok := c.info.Uses[s.Sel].(*types.Const)
+	return ok && k.Pkg().Path() == "math"
+}
+
+func (c *checker) selects(s *types.Selection, edited bool) bool {
+	t, path := s.Recv(), s.Index()
+	for k, n := range path {
+		last := k == len(path)-1
+		for _, of := range namesOf(t) {
+			a := c.elsewhere(of)
+			field := last && s.Kind() == types.FieldVal
+			switch {
+			case edited:
+			case of.Pkg() != c.pkg:
+				continue
+			case field && c.unlike(of.Name()+"."+s.Obj().Name()):
+				return true
+			case field:
+				continue
+			}
+			own := last && !field && !of.IsAlias() // what it does there a summary says
+			if a.Declared && !own || !last && slices.Contains(a.Has, s.Obj().Name()) {
+				return true
+			}
+		}
+		if !last {
+			t = pointed(t).Underlying().(*types.Struct).Field(n).Type()
+		}
+	}
+	return false
+}
