@@ -57,7 +57,7 @@ func (o *Order) Together(a, b int) bool { return o.part[a] == o.part[b] && o.cir
 type orderer struct {
 	next  [][]arrow
 	rank  []int
-	part  []int // the set of nodes that a node is in now; -1 once it has a rank
+	part  []int // the set of nodes that a node is in now; -1 once its component is known
 	parts int
 	count int // ranks given
 	index []int
@@ -74,7 +74,7 @@ func (o *orderer) rankAll(nodes []int) {
 	slices.Reverse(comps)
 	for _, c := range comps {
 		head := slices.MinFunc(c, func(a, b int) int { return o.index[a] - o.index[b] })
-		o.rank[head], o.part[head] = o.count, -1
+		o.rank[head] = o.count
 		o.count++
 		if len(c) > 1 {
 			rest := slices.DeleteFunc(c, func(k int) bool { return k == head })
@@ -89,7 +89,6 @@ func (o *orderer) rankAll(nodes []int) {
 // of its own: functions may have very many blocks.
 func (o *orderer) components(nodes []int) [][]int {
 	part := o.parts
-	done := make(map[int]bool, len(nodes))
 	var comps [][]int
 	var open []int
 	type frame struct{ node, edge int }
@@ -111,7 +110,7 @@ func (o *orderer) components(nodes []int) [][]int {
 			if f.edge < len(o.next[k]) {
 				to := o.next[k][f.edge].to
 				f.edge++
-				if o.part[to] != part || done[to] {
+				if o.part[to] != part {
 					continue
 				}
 				if o.index[to] == 0 {
@@ -133,7 +132,7 @@ func (o *orderer) components(nodes []int) [][]int {
 				}
 				comps = append(comps, slices.Clone(open[at:]))
 				for _, c := range open[at:] {
-					done[c] = true
+					o.part[c] = -1
 				}
 				open = open[:at]
 			}

@@ -65,11 +65,19 @@ func Call(c *ssa.CallCommon) (name string, of Group) {
 
 // method returns the name of a method of a group; "" if it is none.
 func method(fn *types.Func) string {
-	if fn != nil && (fn.FullName() == "(*sync.WaitGroup)."+fn.Name() ||
-		fn.FullName() == "(*golang.org/x/sync/errgroup.Group)."+fn.Name()) {
+	if fn == nil || fn.Pkg() == nil || groups[fn.Pkg().Path()] == "" {
+		return ""
+	}
+	if fn.FullName() == groups[fn.Pkg().Path()]+fn.Name() {
 		return fn.Name()
 	}
 	return ""
+}
+
+// groups has, by package, what the names of the methods of a group begin with.
+var groups = map[string]string{
+	"sync":                       "(*sync.WaitGroup).",
+	"golang.org/x/sync/errgroup": "(*golang.org/x/sync/errgroup.Group).",
 }
 
 // Waits returns the instructions that wait for a group; false: it is not known.
