@@ -401,7 +401,7 @@ func (w *walk) owns(v ssa.Value, put ...ssa.Instruction) bool {
 	switch i := v.(type) {
 	case *ssa.Slice:
 		if a, ok := i.X.(*ssa.Alloc); ok {
-			if _, stores, ok := memory.InArray(a, i); ok {
+			if _, stores, ok := ir.InArray(a, i); ok {
 				return w.someOwned(stores, put)
 			}
 		}

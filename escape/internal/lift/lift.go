@@ -103,21 +103,38 @@ func (f *Func) Steady(v ssa.Value) bool {
 	return x != nil && !x.late
 }
 
-// Once returns the one store that sets a steady variable which no literal sets; nil if v is no such one.
-func (f *Func) Once(v ssa.Value) (once *ssa.Store) {
-	if !f.Steady(v) {
+// Given returns the one value that a steady variable is given beside nil, which literals may set it to; nil
+// if there is none.
+func (f *Func) Given(v ssa.Value) (one ssa.Value) {
+	if f.variable(v) == nil {
 		return nil
 	}
-	for _, i := range *v.Referrers() {
-		if s, ok := i.(*ssa.Store); ok {
-			if once != nil {
-				return nil
-			}
-			once = s
+	for _, s := range stores(v) {
+		switch to := f.Read(s.Val); {
+		case isNil(to):
+		case one != nil && one != to || s.Addr != v:
+			return nil
+		default:
+			one = to
 		}
 	}
-	return once
+	return one
 }
+
+// stores lists what sets a variable, in literals as well.
+func stores(v ssa.Value) (out []*ssa.Store) {
+	for _, i := range *v.Referrers() {
+		switch i := i.(type) {
+		case *ssa.Store:
+			out = append(out, i)
+		case *ssa.MakeClosure:
+			out = append(out, stores(i.Fn.(*ssa.Function).FreeVars[slices.Index(i.Bindings, v)])...)
+		}
+	}
+	return out
+}
+
+func isNil(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Value == nil }
 
 // variable returns what is done with a variable; nil if v is no steady one.
 func (f *Func) variable(v ssa.Value) *variable {

@@ -59,16 +59,15 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 		return p.users
 	case *Running:
 		return p.Waits
-	case *Assigned:
-		return []ssa.Instruction{p.Call}
-	case *Filled:
-		return []ssa.Instruction{p.Call}
+	case *Assigned, *Filled:
+		return []ssa.Instruction{CallOf(v)}
 	case *Collection:
 		return nil
 	}
 	p, isField := v.(*Field)
 	root := RootOf(v)
 	var out []ssa.Instruction
+	var pointers []ssa.Value // to v
 	add := func(i ssa.Instruction) {
 		if put := f.partOf[i]; put != nil {
 			i = put
@@ -91,7 +90,8 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 				continue
 			}
 			if s, ok := i.(*ssa.Store); ok && f.pointsTo(s, root) {
-				if s.Val == at {
+				if s.Val == at && !slices.Contains(pointers, s.Addr) {
+					pointers = append(pointers, s.Addr)
 					visit(s.Addr)
 				}
 				continue
@@ -134,26 +134,29 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 	return out
 }
 
-// pointer returns the store of a variable that is set once, to an address in another one or an object.
-func (f *Func) pointer(v ssa.Value) *ssa.Store {
-	if s := f.lifted.Once(v); s != nil {
-		if root, _, _ := f.Resolve(s.Val); f.InMemory(root) {
-			return s
-		}
+// pointer returns the address that a variable is given, of another one or an object, if it is given no other.
+func (f *Func) pointer(v ssa.Value) ssa.Value {
+	to := f.lifted.Given(v)
+	if _, slice := to.(*ssa.Slice); to == nil || slice && onlyReturned(v) {
+		return nil
 	}
-	return nil
+	if root, _, _ := f.Resolve(to); !f.InMemory(root) {
+		return nil
+	}
+	return to
 }
 
-// pointsTo reports whether a store is that of a pointer to root, by which nothing is stored, and literals
-// that capture the pointer only look at what is there, which stays what it is.
+// pointsTo reports whether a store is that of a pointer to root, and literals that capture the pointer undo
+// what is there, or only look at it, and it stays what it is: nothing is stored by the pointer.
 func (f *Func) pointsTo(s *ssa.Store, root ssa.Value) bool {
-	return f.pointer(s.Addr) == s && !slices.ContainsFunc(*s.Addr.Referrers(), func(i ssa.Instruction) bool {
-		switch i := i.(type) {
-		case *ssa.UnOp:
-			return len(ir.Stores(i)) > 0
-		case *ssa.MakeClosure:
-			return !f.looks(i, s.Addr) || !f.Fixed(root, i)
-		}
-		return false
+	users := s.Addr.Referrers()
+	stored := func(i ssa.Instruction) bool {
+		load, ok := i.(*ssa.UnOp)
+		return ok && len(ir.Stores(load)) > 0
+	}
+	return f.pointer(s.Addr) != nil && !slices.ContainsFunc(*users, func(i ssa.Instruction) bool {
+		m, ok := i.(*ssa.MakeClosure)
+		looks := ok && f.looks(m, s.Addr) && f.Fixed(root, m) && !slices.ContainsFunc(*users, stored)
+		return ok && !looks && !f.undone(m)
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 // A freeing is a loop that frees each element.
 type freeing struct {
+	*ir.Each
 	again bool // it may be done again
 	bare  bool // it frees an element without a test that it is something
 }
@@ -38,8 +39,8 @@ func (f *Func) FindLoops() {
 
 // findFreeing notes what begins a loop over a slice or a map if that frees each element.
 func (f *Func) findFreeing(begin ssa.Instruction, of types.Type) {
-	free := &freeing{again: true}
 	l := ir.RangeOver(begin)
+	free := &freeing{Each: l, again: true}
 	if l == nil || !f.In.Frees.Collects(of) || slices.ContainsFunc(f.In.Frees.Of(of).Each, func(o effect.Owned) bool {
 		return !f.freesPart(l, o.Path, free)
 	}) {

@@ -162,8 +162,10 @@ const (
 // Reaches returns how operand x leads to v, which is an origin.
 func (f *Func) Reaches(x, v ssa.Value) Reach {
 	p, ok := v.(*Field)
-	if s := f.pointer(x); s != nil {
-		x = s.Val
+	if to := f.pointer(x); to != nil {
+		x = to
+	} else if root, path, sure := f.Resolve(x); sure && len(path) == 0 {
+		x = root
 	}
 	switch {
 	case x == v:
@@ -194,7 +196,7 @@ func (f *Func) Reaches(x, v ssa.Value) Reach {
 // Sets reports whether an instruction gives a slot what it holds from then on.
 func (f *Func) Sets(i ssa.Instruction, v ssa.Value) bool {
 	s, ok := i.(*ssa.Store)
-	if !ok || !f.IsSlot(v) || f.pointer(s.Addr) == s {
+	if !ok || !f.IsSlot(v) || f.pointer(s.Addr) != nil {
 		return false
 	}
 	r := f.Reaches(s.Addr, v)

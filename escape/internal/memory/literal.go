@@ -58,8 +58,8 @@ func (f *Func) Passes(m *ssa.MakeClosure, n int, v ssa.Value) bool {
 	p, part := v.(*Field)
 	at := m.Bindings[n]
 	loads, only := calls.Loads(fn.FreeVars[n], f.In.IR.Marks)
-	if s := f.pointer(at); s != nil { // these are pointers
-		at = s.Val
+	if to := f.pointer(at); to != nil { // these are pointers
+		at = to
 		for _, p := range loads {
 			there, ok := calls.Loads(p.Value, f.In.IR.Marks)
 			loads, only = append(loads[1:], there...), only && ok

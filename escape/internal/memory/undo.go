@@ -21,6 +21,7 @@ type undo struct {
 	err   ssa.Value         // the variable that it tests
 	frees []ssa.Value       // the slots that it frees
 	in    []*ssa.BasicBlock // where it frees each
+	loops []*freeing        // that free each element of one
 	again bool              // each may be freed again
 	then  *ssa.BasicBlock   // where the error is not nil
 }
@@ -60,17 +61,15 @@ func (f *Func) AtEnd(i ssa.Instruction, b *ssa.BasicBlock) effect.Cond {
 
 // Undone reports whether what a return gives of v is nothing if it gives an error, as an undo frees it then.
 func (f *Func) Undone(r *ssa.Return, v ssa.Value) bool {
-	root, path := v, []int(nil)
-	if p, ok := v.(*Field); ok {
-		root, path = p.Root, p.Path
+	if root, ok := RootOf(v).(*ssa.UnOp); ok && InMemory(root.X) {
+		path := []int(nil)
+		if p, ok := v.(*Field); ok {
+			path = p.Path
+		}
+		v = f.Field(root.X, path)
 	}
-	load, ok := root.(*ssa.UnOp)
-	if !ok || !InMemory(load.X) {
-		return false
-	}
-	slot := f.Field(load.X, path)
 	for _, u := range f.undos {
-		if u != nil && slices.Contains(u.frees, slot) && u.by.Block().Dominates(r.Block()) &&
+		if u != nil && slices.Contains(u.frees, v) && u.by.Block().Dominates(r.Block()) &&
 			f.AtEnd(u.by, r.Block()) == effect.Never {
 			return true
 		}
@@ -78,15 +77,20 @@ func (f *Func) Undone(r *ssa.Return, v ssa.Value) bool {
 	return false
 }
 
-// findUndone finds the loads of what an undo has freed where the function fails: there is nothing.
+// findUndone finds the loads of what an undo has freed where the function fails: there is nothing. Else one
+// of a pointer is what that leads to.
 func (f *Func) findUndone() {
 	for _, b := range f.SSA.Blocks {
 		for _, d := range b.Instrs {
 			u := f.undoOf(d)
 			for k := 0; u != nil && k < len(u.frees); k++ {
 				for _, load := range f.results(RootOf(u.frees[k])) {
-					if f.AtEnd(d, load.Block()) == effect.Always {
+					switch to := f.pointer(load.X); {
+					case f.AtEnd(d, load.Block()) == effect.Always, to != nil && load.Block() == f.SSA.Recover:
 						f.returned[load] = ssa.NewConst(nil, load.Type())
+					case to != nil:
+						instrs := load.Block().Instrs
+						f.returned[load], f.partOf[load] = to, instrs[len(instrs)-1]
 					}
 				}
 			}
@@ -94,11 +98,11 @@ func (f *Func) findUndone() {
 	}
 }
 
-// results lists the loads by which returns read a variable.
+// results lists the loads by which returns read a variable, or a pointer to it.
 func (f *Func) results(v ssa.Value) (out []*ssa.UnOp) {
 	for _, r := range ir.Returns(f.SSA) {
 		for _, w := range r.Results {
-			if load, ok := w.(*ssa.UnOp); ok && load.Op == token.MUL && load.X == v {
+			if load, ok := w.(*ssa.UnOp); ok && load.Op == token.MUL && (load.X == v || f.pointer(load.X) == v) {
 				out = append(out, load)
 			}
 		}
@@ -137,13 +141,22 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 	if !ok || fn.Parent() != f.SSA {
 		return nil
 	}
-	outer := func(addr ssa.Value) ssa.Value { // the slot or variable of f at an address in the literal
+	var outer func(addr ssa.Value) ssa.Value // the slot or variable of f at an address in the literal
+	outer = func(addr ssa.Value) ssa.Value {
 		root, path, sure := f.Resolve(addr)
-		v, ok := root.(*ssa.FreeVar)
-		if !ok || !sure {
-			return nil
+		switch v := root.(type) {
+		case *ssa.FreeVar:
+			if sure {
+				return f.Field(m.Bindings[slices.Index(fn.FreeVars, v)], path)
+			}
+		case *ssa.FieldAddr: // of what a pointer leads to
+			if load, ok := v.X.(*ssa.UnOp); ok {
+				if to := f.pointer(outer(load.X)); to != nil {
+					return f.Field(to, []int{v.Field})
+				}
+			}
 		}
-		return f.Field(m.Bindings[slices.Index(fn.FreeVars, v)], path)
+		return nil
 	}
 	load, way := ir.NilLoad(test)
 	if load == nil || !effect.IsError(load.Type()) {
@@ -157,9 +170,9 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
 			switch i := i.(type) {
-			case *ssa.DebugRef, *ssa.Jump, *ssa.Return, *ssa.FieldAddr, *ssa.UnOp, *ssa.BinOp:
+			case *ssa.DebugRef, *ssa.Jump, *ssa.Return, *ssa.FieldAddr, *ssa.IndexAddr, *ssa.UnOp, *ssa.BinOp, *ssa.Phi:
 			case *ssa.If:
-				if load, _ := ir.NilLoad(i); load == nil {
+				if load, _ := ir.NilLoad(i); load == nil && !u.turns(b) {
 					return nil
 				}
 			case *ssa.Store:
@@ -167,12 +180,10 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 				if !ok || c.Value != nil || !u.always(b, nil) {
 					return nil
 				}
-				zeroed = append(zeroed, outer(i.Addr))
+				v := outer(i.Addr)
+				zeroed = append(zeroed, v, f.pointer(v))
 			case *ssa.Call:
-				if f.Marks(i) {
-					continue
-				}
-				if len(zeroed) > 0 || !u.free(f, i, outer) {
+				if !f.Marks(i) && (len(zeroed) > 0 || !u.free(f, i, outer)) {
 					return nil
 				}
 			default:
@@ -195,7 +206,17 @@ func (u *undo) free(f *Func, i *ssa.Call, outer func(ssa.Value) ssa.Value) bool 
 	if len(ops) != 1 {
 		return false
 	}
-	at, p := ops[0], f.Summary(&i.Call).Param(0)
+	at, p := ops[0], effect.Param{}
+	elem := func(l *freeing) bool { return slices.Contains(l.Elems, at) }
+	if _, builtin := i.Call.Value.(*ssa.Builtin); !builtin {
+		p = f.Summary(&i.Call).Param(0)
+	} else if f.findFreeing(i, at.Type()); f.loops[i] != nil {
+		u.loops = append(u.loops, f.loops[i])
+		p.Freed.Cond, p.Repeatable = effect.Always, f.loops[i].again
+	}
+	if slices.ContainsFunc(u.loops, elem) {
+		return true
+	}
 	if load, ok := at.(*ssa.UnOp); ok && load.Op == token.MUL && load.Block() == i.Block() {
 		at = load.X
 	}
@@ -204,6 +225,9 @@ func (u *undo) free(f *Func, i *ssa.Call, outer func(ssa.Value) ssa.Value) bool 
 		return !slices.Contains(u.frees[:len(u.frees)-1], s) && p.Freed.Cond == effect.Always && p.Escapes.Cond == effect.Never
 	}
 	v := outer(at)
+	if to := f.pointer(v); to != nil {
+		v = to
+	}
 	if v == nil || len(p.Parts) == 0 {
 		return v != nil && frees(v, p)
 	}
@@ -223,13 +247,18 @@ func (u *undo) always(b *ssa.BasicBlock, at func(addr ssa.Value) bool) bool {
 			past := !slices.ContainsFunc(p.Succs, func(q *ssa.BasicBlock) bool {
 				return q != b && !slices.Equal(q.Succs, []*ssa.BasicBlock{b})
 			})
-			if !own && !past {
+			if !own && !past && !u.turns(p) {
 				return false
 			}
-		} else if len(b.Preds) != 1 {
+		} else if len(b.Preds) != 1 && !u.turns(b) {
 			return false
 		}
 		b = p
 	}
 	return true
+}
+
+// turns reports whether a block is the head of a loop that frees each element.
+func (u *undo) turns(b *ssa.BasicBlock) bool {
+	return slices.ContainsFunc(u.loops, func(l *freeing) bool { return l.Head == b })
 }

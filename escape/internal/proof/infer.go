@@ -197,18 +197,18 @@ func (c *checker) ownedResult(g *graph, fn *ssa.Function, j int, res *Result) {
 		}
 	}
 	if g.strange() == "" {
-		leads := func(w *walker, s *set, i *ssa.Return) bool { return w.touched(s, i.Results[j]) }
+		leads := func(w *walker, s *set, _ phase, i *ssa.Return) bool { return w.touched(s, i.Results[j]) }
 		c.ownedAt(g, fn, sites, leads, itIs(j), res)
 	}
 }
 
 // itIs says whether result j may be what a walk follows.
 func itIs(j int) inReturn {
-	return func(w *walker, s *set, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }
+	return func(w *walker, s *set, _ phase, i *ssa.Return) bool { return w.holds(s, i.Results[j]) }
 }
 
 // An inReturn says whether what a return returns in some place holds, or leads to, what a walk follows.
-type inReturn func(w *walker, s *set, i *ssa.Return) bool
+type inReturn func(w *walker, s *set, p phase, i *ssa.Return) bool
 
 // ownedAt shows that what sites make is the caller's where it is returned, and when there is nothing.
 func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, holds inReturn, res *Result) {
@@ -219,7 +219,7 @@ func (c *checker) ownedAt(g *graph, fn *ssa.Function, sites []*object, leads, ho
 		class.union(own)
 		w := c.walker(g, nil, o, false, own)
 		w.ret = func(s *set, p phase, i *ssa.Return) {
-			if !leads(w, s, i) {
+			if !leads(w, s, p, i) {
 				return
 			}
 			good = good && p&phaseMask != freed
@@ -267,7 +267,7 @@ func (c *checker) zeros(g *graph, fn *ssa.Function, sites []*object, class set, 
 		w.ret = func(s *set, p phase, i *ssa.Return) {
 			last := i.Results[len(i.Results)-1]
 			switch one := len(i.Results) == 1; {
-			case !holds(w, s, i), w.fails(i.Results, i, p):
+			case !holds(w, s, p, i), w.fails(i.Results, i, p):
 			case !one && isBool(last.Type()) && w.value(last, isTrue, p) == no:
 				withOK++
 			default:

@@ -2,8 +2,8 @@ package proof
 
 // What a walk knows of conditions, for each phase apart. An atom is what a condition tests: a
 // register that is true, or nil, or equal to a constant; or a flag, which is a variable that this family
-// alone sets, and no goroutine: one of bools and numbers to constants only; of an error it is whether that
-// is nil.
+// alone sets, and no goroutine: one of bools and numbers to constants only; of an error, or of a result that
+// leads to memory, it is whether that is nil.
 //
 // What is known of an atom is what the branch taken said, what the edge into a phi brings, or what was
 // stored last, and is forgotten where the register is computed again. Of one in a literal that may run inside
@@ -99,6 +99,11 @@ func (g *graph) known() *knowledge {
 					add(b)
 				}
 			}
+		}
+	}
+	for _, a := range g.pointers() {
+		if flags[a] {
+			add(atom{a, isFlag})
 		}
 	}
 	for _, a := range order {
@@ -227,10 +232,52 @@ func (g *graph) variable(addr ssa.Value) *ssa.Alloc {
 	return found
 }
 
-// flags returns the variables of bools, numbers and errors to which nothing happens but that they are set, to
-// constants if they are no errors, and read, and that literals of the family which run in order capture them.
+// pointers lists the variables of pointers and slices that are results of the root, and that literals
+// capture.
+func (g *graph) pointers() (out []*ssa.Alloc) {
+	for i := range instrsOf(g.f.root) {
+		m, ok := i.(*ssa.MakeClosure)
+		if !ok {
+			continue
+		}
+		for _, b := range m.Bindings {
+			a, ok := b.(*ssa.Alloc)
+			if ok && isPointer(a.Type().Underlying().(*types.Pointer).Elem()) && isReturned(a) && !slices.Contains(out, a) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// isReturned reports whether a return reads a variable.
+func isReturned(a *ssa.Alloc) bool {
+	return slices.ContainsFunc(*a.Referrers(), func(i ssa.Instruction) bool {
+		load, ok := i.(*ssa.UnOp)
+		return ok && slices.ContainsFunc(*load.Referrers(), func(i ssa.Instruction) bool {
+			_, returns := i.(*ssa.Return)
+			return returns
+		})
+	})
+}
+
+func isPointer(t types.Type) bool {
+	switch t.Underlying().(type) {
+	case *types.Pointer, *types.Slice:
+		return true
+	}
+	return false
+}
+
+// orNil reports whether of variables of type t is known whether they are nil.
+func orNil(t types.Type) bool { return isError(t) || isPointer(t) }
+
+// flags returns the variables of bools, numbers, errors and pointers to which nothing happens but that they
+// are set, bools and numbers to constants, and read, and that literals of the family which run in order
+// capture them. Pointers are results.
 func (g *graph) flags() map[*ssa.Alloc]bool {
 	out := map[*ssa.Alloc]bool{}
+	results := g.pointers()
 	for _, o := range g.f.objs {
 		a, ok := o.at.(*ssa.Alloc)
 		if !ok || !g.unique(g.f, o) {
@@ -241,7 +288,8 @@ func (g *graph) flags() map[*ssa.Alloc]bool {
 		shared := slices.ContainsFunc(g.spawns, func(sp *spawn) bool {
 			return slices.ContainsFunc(o.ids, func(id int) bool { return sp.reaches.has(id) })
 		})
-		if !shared && (isError(elem) || ok && b.Info()&(types.IsBoolean|types.IsInteger) != 0) {
+		counts := ok && b.Info()&(types.IsBoolean|types.IsInteger) != 0
+		if !shared && (counts || isError(elem) || slices.Contains(results, a)) {
 			out[a] = true
 		}
 	}
@@ -281,7 +329,7 @@ func (g *graph) spoils(i ssa.Instruction, flags map[*ssa.Alloc]bool) {
 				elem := i.Val.Type()
 				fine = g.variable(i.Addr) == a && op != &i.Val
 				varies := !isConst
-				if !isError(elem) {
+				if !orNil(elem) {
 					fine = fine && isConst && g.code(c) != nothing
 					varies = fine && g.code(c) != g.code(ssa.NewConst(zeroOf(elem), elem))
 				}

@@ -156,8 +156,8 @@ func (w *walker) noted(p phase, i ssa.Instruction) phase {
 	case *ssa.Alloc:
 		if a := (atom{i, isFlag}); w.g.flagged(a) {
 			elem := i.Type().Underlying().(*types.Pointer).Elem()
-			now := yes // an error is nil
-			if !isError(elem) {
+			now := yes // it is nil
+			if !orNil(elem) {
 				now = w.g.code(ssa.NewConst(zeroOf(elem), elem))
 			}
 			p = w.learn(p, a, now)
@@ -165,7 +165,7 @@ func (w *walker) noted(p phase, i ssa.Instruction) phase {
 	case *ssa.Store:
 		if v := w.g.variable(i.Addr); v != nil && w.g.flagged(atom{v, isFlag}) {
 			var now byte
-			if c, ok := i.Val.(*ssa.Const); ok && !isError(c.Type()) {
+			if c, ok := i.Val.(*ssa.Const); ok && !orNil(c.Type()) {
 				now = w.g.code(c)
 			} else {
 				now = w.nilAt(i.Val, i, p)

@@ -470,4 +470,208 @@ func f() {
 	e.B.Free() //F
 }
 `, "a view of something"},
+	{"a pointer that a deferred clean-up sets to nothing", `
+func f() {
+	h, err := build()
+	if err != nil {
+		return
+	}
+	h.a.Use()
+	h.a.Free() //F
+}
+
+type holder struct{ a, b *B }
+
+func build() (r *holder, err error) {
+	defer func() {
+		if err != nil {
+			if r.a != nil {
+				r.a.Free()
+			}
+			r = nil
+		}
+	}()
+	r = &holder{}
+	if r.a, err = Try(); err != nil {
+		return r, err
+	}
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, `
+func f() {
+	h, _ := build()
+	if h == nil {
+		return
+	}
+	h.a.Use()
+	h.a.Free() //F
+}
+
+type holder struct{ a, b *B }
+
+func build() (r *holder, err error) {
+	defer func() {
+		if err != nil {
+			r.a.Free()
+			if next() == 2 {
+				r = nil
+			}
+		}
+	}()
+	r = &holder{}
+	r.a = Make()
+	if next() == 1 {
+		return r, errors.New("late")
+	}
+	return r, nil
+}
+`, "may be something that was not made here"},
+	{"a pointer that is nothing where there is no error", `
+func f() {
+	h, err := build()
+	if err != nil {
+		return
+	}
+	_ = h
+	h.a.Free() //F
+}
+
+type holder struct{ a *B }
+
+func build() (r *holder, err error) {
+	defer func() {
+		if err != nil {
+			r = nil
+		}
+	}()
+	r = &holder{}
+	r.a, err = Try()
+	return r, err
+}
+`, `
+func f() {
+	h, err := build()
+	if err != nil {
+		return
+	}
+	_ = h
+	h.a.Free() //F
+}
+
+type holder struct{ a *B }
+
+func build() (r *holder, err error) {
+	defer func() {
+		if err == nil {
+			r = nil
+		}
+	}()
+	r = &holder{}
+	r.a, err = Try()
+	return r, err
+}
+`, "may be nil"},
+	{"a slice that a deferred clean-up sets to nothing", `
+func f() {
+	list, err := build(3)
+	if err != nil {
+		return
+	}
+	for _, b := range list {
+		b.Use()
+	}
+	for _, b := range list { //F
+		b.Free() //F
+	} //F
+}
+
+func build(n int) (r []*B, err error) {
+	defer func() {
+		if err != nil {
+			for _, b := range r {
+				b.Free()
+			}
+			r = nil
+		}
+	}()
+	for range n {
+		b, err := Try()
+		if err != nil {
+			return r, err
+		}
+		r = append(r, b)
+	}
+	return r, nil
+}
+`, `
+func f() {
+	list, _ := build(3)
+	for _, b := range list {
+		b.Use()
+	}
+	for _, b := range list { //F
+		b.Free() //F
+	} //F
+}
+
+func build(n int) (r []*B, err error) {
+	defer func() {
+		if err != nil {
+			for _, b := range r {
+				b.Free()
+			}
+		}
+	}()
+	for range n {
+		b, err := Try()
+		if err != nil {
+			return r, err
+		}
+		r = append(r, b)
+	}
+	return r, nil
+}
+`, "may be something that was not made here"},
+	{"a struct that is nothing where there is no error", `
+func f() {
+	h, err := build()
+	if err != nil {
+		return
+	}
+	h.a.Use()
+	h.a.Free() //F
+}
+
+type holder struct{ a *B }
+
+func build() (holder, error) {
+	a, err := Try()
+	if err != nil {
+		return holder{}, err
+	}
+	return holder{a}, nil
+}
+`, `
+func f() {
+	h, err := build()
+	if err != nil {
+		return
+	}
+	h.a.Use()
+	h.a.Free() //F
+}
+
+type holder struct{ a *B }
+
+func build() (holder, error) {
+	a, err := Try()
+	if err != nil {
+		return holder{}, nil
+	}
+	return holder{a}, nil
+}
+`, "may be nil"},
 }

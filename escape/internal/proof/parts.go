@@ -85,12 +85,14 @@ func structOf(r *ssa.Return, j int) (ssa.Value, bool) {
 
 // inResult says whether a part of result j may be what a walk follows.
 func (f *family) inResult(j int, path string) inReturn {
-	return func(w *walker, s *set, i *ssa.Return) bool {
+	return func(w *walker, s *set, p phase, i *ssa.Return) bool {
 		v := i.Results[j]
 		if isStruct(v.Type()) {
 			if v, _ = structOf(i, j); v == nil {
 				return w.zero
 			}
+		} else if w.nilAt(v, i, p) == yes {
+			return false
 		}
 		return w.loaded(s, v, f.along(f.of(v), path))
 	}
