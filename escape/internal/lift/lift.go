@@ -103,20 +103,20 @@ func (f *Func) Steady(v ssa.Value) bool {
 	return x != nil && !x.late
 }
 
-// Given returns the one value that a steady variable is given beside nil, which literals may set it to; nil
-// if there is none.
+// Given returns the one value that a steady variable is given, beside nil by literals; nil if there is none.
 func (f *Func) Given(v ssa.Value) (one ssa.Value) {
 	if f.variable(v) == nil {
 		return nil
 	}
 	for _, s := range stores(v) {
-		switch to := f.Read(s.Val); {
-		case isNil(to):
-		case one != nil && one != to || s.Addr != v:
-			return nil
-		default:
-			one = to
+		to := f.Read(s.Val)
+		if c, ok := to.(*ssa.Const); ok && c.Value == nil && s.Addr != v {
+			continue
 		}
+		if one != nil && one != to || s.Addr != v {
+			return nil
+		}
+		one = to
 	}
 	return one
 }
@@ -133,8 +133,6 @@ func stores(v ssa.Value) (out []*ssa.Store) {
 	}
 	return out
 }
-
-func isNil(v ssa.Value) bool { c, ok := v.(*ssa.Const); return ok && c.Value == nil }
 
 // variable returns what is done with a variable; nil if v is no steady one.
 func (f *Func) variable(v ssa.Value) *variable {

@@ -136,14 +136,12 @@ func (f *Func) Users(v ssa.Value) []ssa.Instruction {
 
 // pointer returns the address that a variable is given, of another one or an object, if it is given no other.
 func (f *Func) pointer(v ssa.Value) ssa.Value {
-	to := f.lifted.Given(v)
-	if _, slice := to.(*ssa.Slice); to == nil || slice && onlyReturned(v) {
-		return nil
+	if to := f.lifted.Given(v); to != nil {
+		if root, _, _ := f.Resolve(to); f.InMemory(root) {
+			return to
+		}
 	}
-	if root, _, _ := f.Resolve(to); !f.InMemory(root) {
-		return nil
-	}
-	return to
+	return nil
 }
 
 // pointsTo reports whether a store is that of a pointer to root, and literals that capture the pointer undo

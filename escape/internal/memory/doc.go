@@ -19,8 +19,8 @@
 //   - What a deferred call has been given, in all turns of a loop, is a value of its own ([Deferred]).
 //   - What the goroutines that one group waits for have been given is a value of its own ([Running]).
 //   - A result lies in a variable while deferred calls run: a pointer there is as good as returned
-//     ([Func.Results]). An undo is a deferred literal that frees what is there, and makes it nothing, if the
-//     error that is returned is not nil ([Func.Undoes]).
+//     ([Func.Results]). An undo is a deferred literal that frees what a variable has if the error that
+//     is returned is not nil ([Func.Undoes]).
 //   - Variables that change places around a loop are phis that turn ([Turning]).
 //
 // # The way through

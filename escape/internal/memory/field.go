@@ -148,6 +148,14 @@ func (f *Func) Resolve(v ssa.Value) (root ssa.Value, path []int, sure bool) {
 	return root, path, false
 }
 
+// read returns the variable or the object that a pointer leads to which v is read of, else v.
+func (f *Func) read(v ssa.Value) ssa.Value {
+	if root, path, sure := f.Resolve(v); sure && len(path) == 0 {
+		return root
+	}
+	return v
+}
+
 // A Reach says how an operand leads to a slot.
 type Reach uint8
 
@@ -164,10 +172,8 @@ func (f *Func) Reaches(x, v ssa.Value) Reach {
 	p, ok := v.(*Field)
 	if to := f.pointer(x); to != nil {
 		x = to
-	} else if root, path, sure := f.Resolve(x); sure && len(path) == 0 {
-		x = root
 	}
-	switch {
+	switch x = f.read(x); {
 	case x == v:
 		return Same
 	case !ok && f.Origin(x) == v:

@@ -32,7 +32,7 @@ func (f *Func) findReturned() {
 			}
 			switch {
 			case last != nil:
-				f.returned[load], f.partOf[last] = last.Val, r
+				f.returned[load], f.partOf[last] = f.read(last.Val), r
 			case r.Block() == f.SSA.Recover:
 				f.returned[load] = ssa.NewConst(nil, load.Type())
 			}

@@ -12,8 +12,9 @@ import (
 )
 
 // This file is about deferred literals that undo what their function made where it fails: if the error that
-// is returned is not nil they free what is in a result, or in fields of it, make that nothing, and do no
-// more. What was put into the error last says at each exit whether one does.
+// is returned is not nil they free what is in a variable, in fields of it or of what it leads to, or each
+// element, make that nothing if it is a result, and do no more. What was put into the error last says at each
+// exit whether one does.
 
 // An undo is what such a literal does.
 type undo struct {
@@ -23,6 +24,7 @@ type undo struct {
 	in    []*ssa.BasicBlock // where it frees each
 	loops []*freeing        // that free each element of one
 	again bool              // each may be freed again
+	stays bool              // they are no results, and keep what they had
 	then  *ssa.BasicBlock   // where the error is not nil
 }
 
@@ -55,6 +57,9 @@ func (f *Func) AtEnd(i ssa.Instruction, b *ssa.BasicBlock) effect.Cond {
 		return effect.Maybe
 	case f.Fails(r):
 		return effect.Always
+	}
+	if c, ok := f.Last(r).(*ssa.Const); u.stays && !(ok && c.IsNil()) {
+		return effect.Maybe
 	}
 	return effect.Never
 }
@@ -191,9 +196,11 @@ func (f *Func) findUndo(d *ssa.Defer) *undo {
 			}
 		}
 	}
+	u.stays = len(zeroed) == 0
 	for k, v := range u.frees {
 		given := func(addr ssa.Value) bool { return outer(addr) == v }
-		if !u.always(u.in[k], given) || !slices.Contains(zeroed, RootOf(v)) || len(f.results(RootOf(v))) == 0 {
+		result := len(f.results(RootOf(v))) > 0
+		if !u.always(u.in[k], given) || result == u.stays || result && !slices.Contains(zeroed, RootOf(v)) {
 			return nil
 		}
 	}
