@@ -242,7 +242,7 @@ func (g *graph) pointers() (out []*ssa.Alloc) {
 		}
 		for _, b := range m.Bindings {
 			a, ok := b.(*ssa.Alloc)
-			if ok && isPointer(a.Type().Underlying().(*types.Pointer).Elem()) && isReturned(a) && !slices.Contains(out, a) {
+			if ok && isPointer(a.Type().Underlying().(*types.Pointer).Elem()) && isReturned(a) {
 				out = append(out, a)
 			}
 		}
@@ -326,7 +326,7 @@ func (g *graph) spoils(i ssa.Instruction, flags map[*ssa.Alloc]bool) {
 				fine = g.flagOf(i) == a
 			case *ssa.Store:
 				c, isConst := i.Val.(*ssa.Const)
-				elem := i.Val.Type()
+				elem := a.Type().Underlying().(*types.Pointer).Elem()
 				fine = g.variable(i.Addr) == a && op != &i.Val
 				varies := !isConst
 				if !orNil(elem) {
