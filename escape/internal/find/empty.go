@@ -59,10 +59,10 @@ func isEmpty(v ssa.Value) bool {
 	case *ssa.Const:
 		return v.Value == nil
 	case *ssa.MakeSlice:
-		return ir.Zero(v.Len)
+		return memory.Zero(v.Len)
 	case *ssa.Slice:
 		_, made := v.X.(*ssa.Alloc)
-		return made && v.High != nil && ir.Zero(v.High)
+		return made && v.High != nil && memory.Zero(v.High)
 	}
 	return false
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // This file is about what SSA tells by itself: ways between instructions, what
-// assigns a variable, what conditions come to, and which functions are recursive.
+// assigns a variable, what conditions come to, what stands in a new array, and which functions are recursive.
 
 // Before reports whether all paths to an instruction lead through another.
 func Before(i, at ssa.Instruction) bool {
@@ -235,4 +235,37 @@ func Recursive(f *ssa.Function) bool {
 		}
 	}
 	return false
+}
+
+// InArray lists what is stored in a new array, each element once, before it is sliced, in the same block. It
+// is false if anything else is done with the array.
+func InArray(a *ssa.Alloc, s *ssa.Slice) (vals []ssa.Value, stores []ssa.Instruction, ok bool) {
+	indexes := map[string]bool{}
+	for _, i := range *a.Referrers() {
+		switch i := i.(type) {
+		case *ssa.DebugRef:
+		case *ssa.Slice:
+			if i != s {
+				return nil, nil, false
+			}
+		case *ssa.IndexAddr:
+			refs := slices.DeleteFunc(slices.Clone(*i.Referrers()), func(r ssa.Instruction) bool {
+				_, debug := r.(*ssa.DebugRef)
+				return debug
+			})
+			if len(refs) != 1 || indexes[i.Index.Name()] {
+				return nil, nil, false
+			}
+			indexes[i.Index.Name()] = true
+			st, store := refs[0].(*ssa.Store)
+			if _, constant := i.Index.(*ssa.Const); !constant || !store || st.Addr != i || st.Block() != s.Block() ||
+				!Before(st, s) {
+				return nil, nil, false
+			}
+			vals, stores = append(vals, st.Val), append(stores, st)
+		default:
+			return nil, nil, false
+		}
+	}
+	return vals, stores, true
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lastuse/lastuse/escape/internal/calls"
 	"github.com/lastuse/lastuse/escape/internal/effect"
-	"github.com/lastuse/lastuse/escape/internal/ir"
 	"github.com/lastuse/lastuse/escape/internal/memory"
 	"github.com/lastuse/lastuse/escape/internal/own"
 	"github.com/lastuse/lastuse/escape/internal/pointsto"
@@ -87,7 +86,7 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 			field := fieldOf(s.Addr)
 			if m, ok := s.Val.(*ssa.MakeChan); ok && field != nil {
 				p := at(put, field, s)
-				p.room = !ir.Zero(m.Size)
+				p.room = !memory.Zero(m.Size)
 				if !lent(s.Addr) {
 					p.begun = append(p.begun, f.SSA)
 				}

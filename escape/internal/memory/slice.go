@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -8,7 +9,7 @@ import (
 	"github.com/lastuse/lastuse/escape/internal/ir"
 )
 
-// This file is about what is appended to slices.
+// This file is about how slices are written: what is appended to one, and cut off one.
 
 // Appended returns the stores of what a call appends to a slice, one by one; nil if it does not do that.
 func Appended(i *ssa.Call) []ssa.Instruction {
@@ -34,4 +35,16 @@ func (f *Func) grows(p *ssa.Parameter) bool {
 			return !ok || Appended(c) == nil
 		})
 	})
+}
+
+// IsCut reports whether a slice is a part of another one.
+func IsCut(v ssa.Value) bool {
+	s, ok := v.(*ssa.Slice)
+	return ok && types.Identical(s.X.Type(), s.Type())
+}
+
+// Zero reports whether a value is the constant 0.
+func Zero(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Value != nil && c.Int64() == 0
 }

@@ -100,7 +100,7 @@ func (f *Func) madeOf(c *gathering, v ssa.Value) {
 	case *ssa.MakeMap:
 		c.Fresh = append(c.Fresh, v)
 	case *ssa.MakeSlice:
-		c.Fresh, c.holes = append(c.Fresh, v), c.holes || !ir.Zero(i.Len)
+		c.Fresh, c.holes = append(c.Fresh, v), c.holes || !memory.Zero(i.Len)
 	case *ssa.Slice:
 		f.listed(c, i)
 	case *ssa.Phi:
@@ -162,7 +162,7 @@ func (f *Func) setTo(c *gathering, v ssa.Value) {
 	for _, u := range f.Users(v) {
 		switch i := u.(type) {
 		case *ssa.Store:
-			if !f.Sets(i, v) || ir.IsCut(i.Val) { // then it has a view
+			if !f.Sets(i, v) || memory.IsCut(i.Val) { // then it has a view
 				continue
 			}
 			if _, nothing := i.Val.(*ssa.Const); !nothing && f.Reaches(i.Addr, v) != memory.Same {
@@ -188,7 +188,7 @@ func (f *Func) extend(c *gathering, v ssa.Value) {
 	for _, i := range *v.Referrers() {
 		switch i := i.(type) {
 		case *ssa.Phi:
-			if !slices.ContainsFunc(i.Edges, ir.IsCut) { // else it is a view
+			if !slices.ContainsFunc(i.Edges, memory.IsCut) { // else it is a view
 				c.Add(i)
 			}
 		case *ssa.ChangeType:
@@ -267,7 +267,7 @@ func (f *Func) listed(c *gathering, s *ssa.Slice) {
 		f.puts(c, put{s, stores[k], a, v, s, c.Collection})
 	}
 	if n := memory.Pointee(a.Type()).Underlying().(*types.Array).Len(); int(n) > len(vals) {
-		c.Fresh, c.holes = append(c.Fresh, s), c.holes || s.High == nil || !ir.Zero(s.High)
+		c.Fresh, c.holes = append(c.Fresh, s), c.holes || s.High == nil || !memory.Zero(s.High)
 	}
 }
 
