@@ -11,6 +11,8 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // hoistFault returns why h is not shown; "" if it is.
@@ -18,7 +20,7 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 	if len(h.read) != len(h.names) {
 		return "a name that was made is not read just once"
 	}
-	ours := map[*ast.Ident]bool{}
+	ours := map[*ast.Ident]ast.Expr{}
 	for i, id := range h.read {
 		if c.info.Uses[id] == nil || c.info.Uses[id] != c.info.Defs[h.names[i]] {
 			return "the names are not read in the order in which they are made"
@@ -26,7 +28,10 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 		if vars.written[c.info.Uses[id]] {
 			return "a copy is written, or has its address taken, in place of what it was made of"
 		}
-		ours[id] = true
+		ours[id] = nil
+		if len(h.subs) == len(h.read) {
+			ours[id] = h.subs[i]
+		}
 		if b, ok := c.info.TypeOf(id).Underlying().(*types.Basic); ok && b.Kind() == types.Uintptr {
 			return "an address that is a number is kept under a name, and what is there may move"
 		}
@@ -41,7 +46,7 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 	if slices.ContainsFunc(h.subs, untypedShift) {
 		return "the type of a shift comes from where it stands"
 	}
-	a := ahead{c.info, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
+	a := ahead{c, c.info, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
 	for i, x := range h.subs {
 		later := slices.ContainsFunc(h.subs[i+1:], func(x ast.Expr) bool { return a.calls(x, token.NoPos) })
 		if a.loose(x) && (later || a.calls(stmt, h.read[i].End())) {
@@ -61,7 +66,7 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 func (a ahead) within(n ast.Node) string {
 	a.last = nil
 	ast.Inspect(n, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && a.ours[id] {
+		if id, ok := n.(*ast.Ident); ok && a.is(id) {
 			a.last = id
 		}
 		return true
@@ -125,7 +130,7 @@ func (a ahead) idle(n ast.Node) bool {
 		found := false
 		ast.Inspect(x, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
-			found = found || ok && a.ours[id]
+			found = found || ok && a.is(id)
 			return true
 		})
 		return found
@@ -180,11 +185,30 @@ func ofUnsafe(call *ast.CallExpr, info *types.Info) string {
 
 // ahead looks at what a statement evaluates before the last of the names that were made for it.
 type ahead struct {
+	c      *checker
 	info   *types.Info
-	ours   map[*ast.Ident]bool
+	ours   map[*ast.Ident]ast.Expr // what they were made of; nil: with others
 	shared map[types.Object]bool
 	last   *ast.Ident
 	called map[ast.Expr]bool // methods of interfaces
+}
+
+// is reports whether a name is one of those.
+func (a ahead) is(id *ast.Ident) bool {
+	_, ours := a.ours[id]
+	return ours
+}
+
+// fresh reports whether x is one of those and leads to what a call made that cannot fail: nobody else has it,
+// so it makes no difference when it is read.
+func (a ahead) fresh(x ast.Expr) bool {
+	id, _ := x.(*ast.Ident)
+	call, _ := a.ours[id].(*ast.CallExpr)
+	if call == nil {
+		return false
+	}
+	r := a.c.effect(typeutil.StaticCallee(a.info, call)).result(0)
+	return r.Owned && !r.Zero && len(r.Derived) == 0
 }
 
 // of returns what could affect the value of a name, or see that it is computed before n; "" if nothing
@@ -249,7 +273,7 @@ func (a ahead) expr(x ast.Expr) string {
 		}
 		return ""
 	case *ast.Ident:
-		if !a.ours[x] && a.shared[a.info.Uses[x]] {
+		if !a.is(x) && a.shared[a.info.Uses[x]] {
 			return "variable " + x.Name + ", which others may change, is read before the value that is computed first"
 		}
 		return ""
@@ -259,7 +283,7 @@ func (a ahead) expr(x ast.Expr) string {
 			return ""
 		}
 		f, _ := s.Obj().(*types.Func)
-		if !s.Indirect() && (s.Kind() != types.MethodVal || !ofInterface(f)) {
+		if len(s.Index()) == 1 && a.fresh(x.X) || !s.Indirect() && (s.Kind() != types.MethodVal || !ofInterface(f)) {
 			return ""
 		}
 		if s.Kind() == types.MethodVal && len(s.Index()) == 1 && (pointerMethod(s) || a.called[x]) {
@@ -285,8 +309,13 @@ func (a ahead) expr(x ast.Expr) string {
 			return panics
 		}
 		return ""
+	case *ast.StarExpr:
+		if !done || a.fresh(x.X) {
+			return ""
+		}
 	case *ast.UnaryExpr:
-		if x.Op == token.ARROW || x.Op == token.AND {
+		_, made := x.X.(*ast.CompositeLit)
+		if x.Op == token.ARROW || x.Op == token.AND && !made {
 			return "a receive or an address comes before the value that is computed first"
 		}
 		return ""
