@@ -147,6 +147,8 @@ func TestOfSpec(t *testing.T) {
 	for _, tt := range []struct{ line, inferred, want string }{
 		{"recv borrowed, args borrowed", "recv freed, arg 0 escapes", "borrows"},
 		{"* recv borrowed, args borrowed", "recv freed", "recv freed"}, // a glob
+		{"* recv borrowed, args borrowed", "recv escapes, result 0 owned",
+			"result 0 owned, result 0 needs recv"},
 		{"recv freed repeatable", "", "recv freed repeatable, arg 0 escapes, arg 1 escapes"},
 		{"recv freed", "arg 0 freed, result 0 owned", "recv freed, arg 0 freed, result 0 owned"},
 		{"recv freed", "recv borrowed or nil, recv escapes", "recv freed or nil"},

@@ -55,10 +55,11 @@ func Of(line *spec.Line, sig *types.Signature, inferred *Summary) *Summary {
 		return base.Unknown || base.Params[i].Escapes.Cond != Never || res.Leads()>>i&1 == 1
 	}) {
 		s.add(c, false, false)
+		results[c.Operand.Index] = true
 	}
 	for n := range results {
 		if r := &s.Results[n]; r.Owned.Cond != Never {
-			r.Needs, r.Views = r.Views, 0
+			r.Needs, r.Views = r.Needs|r.Views, 0
 		}
 	}
 	for _, c := range clauses {
