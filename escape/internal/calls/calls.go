@@ -180,6 +180,9 @@ func (t *Table) Of(c *ssa.CallCommon) *effect.Summary {
 
 func (t *Table) does(c *ssa.CallCommon) *effect.Summary {
 	if fn := Called(c); fn != nil && (!c.IsInvoke() || t.line(fn) != nil || t.facts.Of(fn) != nil) {
+		if t.goesOn(fn, c) {
+			return effect.Worst(fn.Signature())
+		}
 		return t.Func(fn)
 	}
 	if f := Literal(c); f != nil {

@@ -67,7 +67,9 @@ func (f *family) resolve(i ssa.CallInstruction) *call {
 		}
 		k.fn = origin(v)
 		k.sum = f.c.effect(k.fn)
-		k.sum = f.where(k)
+		if k.sum = f.where(k); f.c.outlives(k) {
+			k.sum = nil
+		}
 		if groupMethod(k.fn) == "Go" {
 			return f.starts(k)
 		}
