@@ -83,6 +83,20 @@ func NewPair() *Pair      { return &Pair{Make(), Make()} }
 func (p *Pair) Close()    { p.A.Free(); p.Z.Free() }
 func (p *Pair) Register() { last = p }
 
+type Cpu struct{ B *B }
+type Dev = Cpu
+type Box struct{ Dev }
+type Devs []Dev
+
+func (Cpu) Put(b *B) { b.Use() }
+func (Cpu) Done()    {}
+
+type Guard struct{ lock }
+type lock struct{ n int }
+
+func (*lock) Lock()     { next() }
+func (*lock) Try() bool { return next() == 0 }
+
 var last *Pair
 
 func Last() *Pair { return last }

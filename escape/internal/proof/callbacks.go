@@ -365,8 +365,8 @@ func (c *checker) asks(t types.Type, seen *typeutil.Map) bool {
 	if types.IsInterface(t) || seen.Set(t, true) != nil {
 		return false
 	}
-	if n, ok := types.Unalias(t).(*types.Named); ok {
-		if a := c.elsewhere(n.Obj()); a.Declared || slices.ContainsFunc(a.Has, isAsked) {
+	for _, n := range namesOf(t) {
+		if a := c.elsewhere(n); a.Declared || slices.ContainsFunc(a.Has, isAsked) {
 			return true
 		}
 	}

@@ -146,7 +146,7 @@ func (f *family) chosen(com *ssa.CallCommon) *Summary {
 // known; nil if they are not.
 func (f *family) dispatched(com *ssa.CallCommon) *Summary {
 	return f.oneOf(com.Value, func(v ssa.Value) *types.Func {
-		if v, ok := v.(*ssa.MakeInterface); ok {
+		if v, ok := v.(*ssa.MakeInterface); ok && !slices.ContainsFunc(namesOf(v.X.Type()), f.c.renamed) {
 			sel := f.c.prog.MethodSets.MethodSet(v.X.Type()).Lookup(com.Method.Pkg(), com.Method.Name())
 			if sel != nil && len(sel.Index()) == 1 {
 				return sel.Obj().(*types.Func)

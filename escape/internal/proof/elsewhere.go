@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/types"
 	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -98,6 +99,8 @@ func (w *elsewhere) promoting(of string, f *ast.File, t ast.Expr) (may bool) {
 	for _, m := range fieldsOf(list) {
 		if m.Names == nil {
 			may = true
+			name, _, _ := strings.Cut(types.ExprString(m.Type), "[")
+			w.write(of+"."+name[strings.LastIndexAny(name, "*.")+1:], f, m.Type)
 		}
 		for _, id := range m.Names {
 			w.write(of+"."+id.Name, f, &ast.ParenExpr{X: m.Type}) // unlike a function
@@ -160,9 +163,27 @@ func Elsewhere(s *Source) (out map[types.Object]Away) {
 	}()
 	out = map[types.Object]Away{}
 	c := s.checker()
+	all := maps.Clone(c.away.methods)
+	for _, o := range c.info.Defs {
+		if fn, ok := o.(*types.Func); ok && fn.Signature().Recv() != nil {
+			all[fn.Name()] = true
+		}
+	}
 	for name, a := range c.away.types {
-		if t, ok := c.pkg.Scope().Lookup(name).(*types.TypeName); ok {
-			out[t] = a
+		t, ok := c.pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		if c.away.promotes[name] {
+			a.Has = slices.Sorted(maps.Keys(all)) // any of these
+		}
+		out[t] = a
+		if s, ok := t.Type().Underlying().(*types.Struct); ok {
+			for f := range s.Fields() {
+				if c.unlike(name + "." + f.Name()) {
+					out[f] = Away{Varies: true}
+				}
+			}
 		}
 	}
 	for _, o := range c.info.Defs {
@@ -259,7 +280,7 @@ func (c *checker) declares(t types.Type, such func(method string) bool, seen *ty
 	}
 	for _, n := range namesOf(t) {
 		a := c.elsewhere(n)
-		if n.Pkg() == c.pkg && (a.Declared || slices.ContainsFunc(a.Has, such)) {
+		if c.renamed(n) || n.Pkg() == c.pkg && (a.Declared || slices.ContainsFunc(a.Has, such)) {
 			return true
 		}
 	}
@@ -269,41 +290,21 @@ func (c *checker) declares(t types.Type, such func(method string) bool, seen *ty
 	})
 }
 
+// nodes returns a node, which may be nil, and all in it.
+func nodes(n ast.Node) iter.Seq[ast.Node] {
+	if n == nil {
+		return func(func(ast.Node) bool) {}
+	}
+	return ast.Preorder(n)
+}
+
 // idents returns the identifiers in a node, which may be nil.
 func idents(n ast.Node) iter.Seq[*ast.Ident] {
 	return func(yield func(*ast.Ident) bool) {
-		if n == nil {
-			return
-		}
-		for n := range ast.Preorder(n) {
+		for n := range nodes(n) {
 			if id, ok := n.(*ast.Ident); ok && !yield(id) {
 				return
 			}
 		}
 	}
-}
-
-// namesOf returns the names that a type has, or what it points to.
-func namesOf(t types.Type) (out []*types.TypeName) {
-	for {
-		switch u := t.(type) {
-		case *types.Alias:
-			out = append(out, u.Obj())
-			t = u.Rhs()
-		case *types.Pointer:
-			t = u.Elem()
-		case *types.Named:
-			return append(out, u.Obj())
-		default:
-			return out
-		}
-	}
-}
-
-// pointed returns what a pointer of type t points to, or t.
-func pointed(t types.Type) types.Type {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		return p.Elem()
-	}
-	return t
 }

@@ -23,7 +23,7 @@ func (t T) Size() int { t.b.Use(); return 1 }
 
 func f() {
 	b := Make()
-	fmt.Println(T{b})
+	fmt.Println(T{b: b})
 	b.Free() //F
 }
 `
@@ -49,7 +49,7 @@ func note(b *B, n int) string { b.Use(); return "" }
 
 func f() {
 	b := Make()
-	fmt.Println(T{b})
+	fmt.Println(T{b: b})
 	b.Free() //F
 }
 `
@@ -88,7 +88,7 @@ func (dev) use(b *B) { b.Use() }
 
 func f() {
 	b := Make()
-	dev{1}.use(b)
+	dev{n: 1}.use(b)
 	b.Free() //F
 }
 `
@@ -138,7 +138,7 @@ func look(b *B, x any)
 
 func f() {
 	b := Make()
-	look(b, hooks{1})
+	look(b, hooks{n: 1})
 	b.Free() //F
 }
 `
@@ -221,8 +221,22 @@ func send(n node, b *B) { n.dev.put(b) }
 
 func lent() *bytes.Buffer { return nil }
 
+type hub struct{ *bytes.Buffer }
+type slot struct{ cpu }
+func fill(s slot, b *B) { s.put(b) }
+func measure(h *hub, b *B) { h.Buffer.Len(); b.Use() }
+
 type feed chan cpu
 func feeds() feed { return nil }
+
+type rack [1]cpu
+func racks() *rack { return nil }
+
+type at *cpu
+func ats() at { return nil }
+
+type opener func() cpu
+func opens() opener { return nil }
 
 var dev cpu
 var main = cpu{}
@@ -234,13 +248,108 @@ func f(n node) {
 }
 `
 	}
+	// sized is an array, and what is made of its size; a callee frees where a flag is true.
+	sized := func(flag string) string {
+		return `
+type row [2]int32
+type wide row
+type table struct { row [len(row{}) + 1]int }
+type word int
+
+const long = len(row{}) > 2
+
+//lastuse:effect arg 0 borrowed, arg 0 freed if arg 1 is true
+func mean(b *B, del bool)
+
+func f(r *row, t *table) {
+	b := Make()
+	mean(b, ` + flag + `)
+	b.Free() //F
+}
+`
+	}
+	const same = `
+type word int
+type row [2]int
+type pair struct { x, y *B }
+type also = pair
+
+var many = len(row{})
+
+func f(p *pair, q also) {
+	b := Make()
+	w := -word(3)
+	b.Use()
+	b.Free() //F
+	println(p, w, many)
+	q.use()
+}
+
+func (pair) use() {}
+`
+	const others = "type word uint8; type row [3]int; type pair struct { y, x *B };"
+	// ordered makes a struct whose fields are of one type.
+	ordered := func(x string) string {
+		return `
+type pair struct { x, y *B }
+
+func (p pair) first() *B { return p.x }
+
+func f() {
+	a, b := Make(), Make()
+	p := ` + x + `
+	c := p.first()
+	b.Free() //F
+	c.Use()
+}
+`
+	}
+	const named = `
+type loud struct { b *B }
+type plain struct { b *B }
+type shows struct { b *B }
+type putter interface { put(b *B) }
+
+func (l loud) String() string { global = l.b; return "" }
+func (l loud) put(b *B) { global = b }
+func (p plain) put(b *B) { b.Use() }
+
+type shown = plain
+
+func f() {
+	b := Make()
+	USES
+	b.Free() //F
+}
+`
 	const gpu = "type gpu int; func (gpu) put(b *B) { kept(b) };"
 	for _, tt := range []struct{ name, text, right, wrong, words string }{
 		{"a variable of another type", device("dev.put(b)"), "var dev cpu", gpu + "var dev gpu", elsewhereWords},
 		{"a variable of which it is not written", device("main.put(b)"), "var other = gpu(1)", gpu + "var main = gpu(1)", elsewhereWords},
 		{"what is received", device("(<-feeds()).put(b)"), "type feed chan cpu", gpu + "type feed chan gpu", elsewhereWords},
+		{"a part of an array", device("r := *racks(); r[:][0].put(b)"), "type rack [1]cpu", gpu + "type rack [1]gpu", elsewhereWords},
+		{"what is pointed to", device("x := *ats(); x.put(b)"), "type at *cpu", gpu + "type at *gpu", elsewhereWords},
+		{"what is called", device("opens()().put(b)"), "type opener func() cpu", gpu + "type opener func() gpu", elsewhereWords},
+		{"a size", sized("len(r) == 3"), "type other [3]int", "type row [3]int", elsewhereWords},
+		{"a size in bytes", sized("unsafe.Sizeof(*r) > 8"), "type other [3]int", "type row [3]int", elsewhereWords},
+		{"a constant that is a size", sized("long"), "type other [3]int", "type row [3]int", elsewhereWords},
+		{"the length of an array, which is", sized("len(t.row) == 4"), "type other [3]int", "type row [3]int", elsewhereWords},
+		{"what a type is made of", sized("len(wide{}) == 3"), "type other [3]int", "type row [3]int", elsewhereWords},
+		{"a sign", sized("^word(0) > 0"), "type other uint", "type word uint", elsewhereWords},
+		{"a quotient", sized("word(1)/2 > 0"), "type other float32", "type word float32", elsewhereWords},
+		{"what is the same as another type", same, others, others + "func println() {}", elsewhereWords},
+		{"fields without names", ordered("pair{a, b}"), "type other struct { y, x *B }", "type pair struct { y, x *B }", elsewhereWords},
+		{"fields of what is pointed to", ordered("pair{x: a, y: b}; _ = []*pair{{nil, nil}}"), "type other struct { y, x *B }", "type pair struct { y, x *B }", elsewhereWords},
+		{"another name, which is printed", strings.Replace(named, "USES", "fmt.Println(shown{b: b})", 1),
+			"type other = loud", "type shown = loud", "handed to somebody"},
+		{"another name, behind an interface", strings.Replace(named, "USES", "var p putter = shown{}; p.put(b)", 1),
+			"type other = loud", "type shown = loud", "handed to somebody"},
 		{"what is imported by a name", device("lent().Len(); dev.put(b)"), "import \"bytes\"; func lent() *bytes.Buffer",
 			"import \"gpu/buffer\"; import bytes \"gpu/bytes\"; func lent() *bytes.Buffer", elsewhereWords},
+		{"what is embedded by that name", device("measure(nil, b)"), "import \"bytes\"; type hub struct{ *bytes.Buffer }",
+			"import bytes \"gpu/bytes\"; type hub struct{ *bytes.Buffer }", "handed to somebody"},
+		{"what promotes a method, in a callee", device("fill(slot{}, b)"), "type other struct{ gpu }", gpu + "type slot struct{ gpu }",
+			"handed to somebody"},
 		{"names of others", device("fmt.Sprint(1); for range json.RawMessage(nil) { dev.put(b) }"),
 			"func Sprint() int; type RawMessage []int", gpu + "var dev gpu", elsewhereWords},
 		{"an address", device("xs := all(); println(&xs); dev.put(b)"), gpu + "type cpus []gpu",
@@ -306,9 +415,9 @@ func f(t *table) {
 		{"a type with another field", embeds("d.part.Sum()"), "type other struct{ b *V }", "type part struct{ b *V }", elsewhereWords},
 		{"a type that has no such method itself", direct, "type dev struct{ m int }", "type dev struct{ *V }", "handed to somebody"},
 		{"another name for a type", aliased, "type other = *V", "type handle = *V", elsewhereWords},
-		{"a maker keeps what has a method", keeps("x any", "&hooks{1}"), "func (other) OnFree()", "func (h *hooks) OnFree()", "not made here"},
+		{"a maker keeps what has a method", keeps("x any", "&hooks{n: 1}"), "func (other) OnFree()", "func (h *hooks) OnFree()", "not made here"},
 		{"what embeds that", keeps("x any", "wide{}"), "func (other) OnFree()", "func (h *hooks) OnFree()", "not made here"},
-		{"a maker keeps what has a function", keeps("x hooks", "hooks{1}"), "type other struct{ f func() }",
+		{"a maker keeps what has a function", keeps("x hooks", "hooks{n: 1}"), "type other struct{ f func() }",
 			"type hooks struct{ n int; f func() }", "not made here"},
 		{"a maker keeps an interface", keeps("x onFreer", "c"), "func (other) Free()", "func (other) OnFree()", "not made here"},
 		{"a maker keeps a number that may have a method", numbered, "func other()", "func (other) OnFree()", "not made here"},
@@ -398,6 +507,29 @@ func f() {
 	b.Free() //F
 }
 `
+	// far is what uses names for types of others.
+	far := func(uses string) string {
+		return `
+import "fmt"
+
+type putter interface{ Put(b *lib.B) }
+type job struct{ lib.Dev }
+
+func put(d lib.Dev, b *lib.B)   { d.Put(b) }
+func open(d lib.Box, b *lib.B)  { d.Put(b) }
+func read(p *lib.Pair, b *lib.B) { println(p.A); b.Use() }
+func done(x lib.Box, b *lib.B)  { x.Done(); b.Use() }
+func lock(g *lib.Guard, b *lib.B) { g.Lock(); b.Use() }
+func try(g *lib.Guard, b *lib.B)  { g.Try(); b.Use() }
+func all(ds lib.Devs, b *lib.B) { ds[0].Put(b) }
+
+func f(d lib.Dev, x lib.Box, j job) {
+	b := lib.Make()
+	` + uses + `
+	b.Free() //F
+}
+`
+	}
 	const level = `
 const low = lib.Level == 1
 
@@ -416,6 +548,21 @@ func f() {
 		{"a method that the library asks for", "Pair", printed, proof.Away{Has: []string{"Sum"}}, proof.Away{Has: []string{"String"}},
 			"handed to somebody"},
 		{"a type that is printed", "Pair", printed, proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
+		{"another name for a type, in a callee", "Dev", far("put(d, b)"), proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
+		{"another name, behind an interface", "Dev", far("var p putter = lib.Dev{}; p.Put(b)"), proof.Away{},
+			proof.Away{Declared: true}, "handed to somebody"},
+		{"another name, which is printed", "Dev", far("fmt.Println(lib.Dev{B: b})"), proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
+		{"a type that promotes a method, in a callee", "Box", far("open(x, b)"), proof.Away{Declared: true},
+			proof.Away{Declared: true, Has: []string{"Put"}}, "handed to somebody"},
+		{"a type that promotes a method", "Box", far("x.Put(b)"), proof.Away{}, proof.Away{Declared: true}, elsewhereWords},
+		{"one without operands", "Box", far("done(x, b)"), proof.Away{Declared: true},
+			proof.Away{Declared: true, Has: []string{"Done"}}, "handed to somebody"},
+		{"a method of a lock", "Guard", far("lock(nil, b)"), proof.Away{Declared: true, Has: []string{"Lock"}},
+			proof.Away{Varies: true}, elsewhereWords},
+		{"one with a result", "Guard", far("try(nil, b)"), proof.Away{Declared: true},
+			proof.Away{Declared: true, Has: []string{"Try"}}, "handed to somebody"},
+		{"a field, in a callee", "A", far("read(nil, b)"), proof.Away{}, proof.Away{Varies: true}, "handed to somebody"},
+		{"elements, in a callee", "Devs", far("all(nil, b)"), proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
 		{"a type that has a field", "Pair", called, proof.Away{Has: []string{"Use"}}, proof.Away{Declared: true}, elsewhereWords},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -436,11 +583,12 @@ func TestTold(t *testing.T) {
 	p := l.source(t, "p", `package p
 type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}
 var V, W, X B; const K = 1; const L = 2 * K; const M = 3; func (A) F() B; func G() B; func H() B
-type R [L]int; var S = R{}; const N = len(S); var T = L; func (A) I(R); func J(n [M]int)`)
+type R [L]int; var S = R{}; const N = len(S); var T = L; func (A) I(R); func J(n [M]int)
+type Z [2]int; type Y Z; type P struct{ A; Q, U B }; const O = len(Z{})`)
 	left, err := parser.ParseFile(l.fset, "left.go", `package p
 func (*B) Error() string; func (C) Sum() int; type D = string; func String() string
 func (U) String() string; func (D) M(); func E() int
-var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B`, 0)
+var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B; type Z [3]int; type P struct{ B; U B; Q C }`, 0)
 	require.NoError(t, err)
 	p.Left = []*ast.File{left}
 	got := map[string]proof.Away{}
@@ -450,5 +598,6 @@ var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B`, 0)
 	other := proof.Away{Varies: true}
 	assert.Equal(t, map[string]proof.Away{"A": {Has: []string{"F"}}, "B": {Has: []string{"Error"}},
 		"C": {Has: []string{"Sum"}}, "D": {Declared: true, Has: []string{"M"}}, "E": other, "V": other, "K": other,
-		"L": other, "F": other, "G": other, "R": other, "S": other, "N": other, "I": other}, got)
+		"L": other, "F": other, "G": other, "R": other, "S": other, "N": other, "I": other, "O": other, "Y": other, "Q": other,
+		"Z": {Declared: true}, "P": {Declared: true, Has: []string{"Error", "F", "I", "M", "String", "Sum"}}}, got)
 }

@@ -3,7 +3,8 @@ package proof
 // Names that mean something else in other builds: a field or a method of a type that their files declare, or
 // one that embedded fields lead to, where they declare such a method before, a variable or a function of
 // which they write another type, a constant that they declare, or that is made of one, and what the language
-// declares, too. On another machine it is what the system gives, or the size of a word.
+// declares, too. On another machine it is what the system gives, or the size of a word. What is made of a
+// type: elsewhere_types.go.
 
 import (
 	"go/ast"
@@ -28,9 +29,9 @@ var platform = map[string][]string{
 	"syscall":       nil,
 }
 
-// otherwise reports whether a name in a function may mean something else in other builds. Of fields and
-// methods in one that is not edited this is asked of methods which types of the package promote, and of
-// fields whose type is written: what types of others have is taken to be there what it is here.
+// otherwise reports whether a name in a function may mean something else in other builds. Of one that is not
+// edited this is asked of fields of which another type is written, and of methods that types promote, of
+// other packages if these declare one of that name.
 func (c *checker) otherwise(fn *ssa.Function, edited bool) (may bool) {
 	if fn.Syntax() == nil {
 		return false
@@ -48,6 +49,9 @@ func (c *checker) another(n ast.Node, edited bool, nothing map[ast.Node]bool) bo
 	if e, ok := n.(ast.Expr); ok && c.limit(e) {
 		nothing[n] = true
 		return false
+	}
+	if c.sized(n) {
+		return true
 	}
 	switch n := n.(type) {
 	case *ast.IfStmt: // both ways are followed
@@ -67,18 +71,24 @@ func (c *checker) another(n ast.Node, edited bool, nothing map[ast.Node]bool) bo
 			v := c.info.Types[a].Value
 			nothing[a] = v != nil && v.Kind() != constant.Bool && c.info.Types[n.Fun].IsValue()
 		}
-		return c.machine(n)
+		return c.machine(n) || c.parts(n.Fun)
 	case *ast.BinaryExpr: // sizes of memory: no product is looked into
 		if n.Op == token.MUL && c.info.Types[n].Value == nil {
 			c.constant(n.X, nothing)
 			c.constant(n.Y, nothing)
 		}
 	case *ast.RangeStmt:
-		return c.elements(n.X)
+		return c.parts(n.X)
 	case *ast.IndexExpr:
-		return c.elements(n.X)
+		return c.parts(n.X)
+	case *ast.SliceExpr:
+		return c.parts(n.X)
+	case *ast.StarExpr:
+		return c.parts(n.X)
 	case *ast.UnaryExpr:
-		return n.Op == token.ARROW && c.elements(n.X) || c.machine(n)
+		return n.Op == token.ARROW && c.parts(n.X) || c.machine(n)
+	case *ast.CompositeLit:
+		return c.inOrder(n) && c.parts(n)
 	case *ast.Ident:
 		return c.varies(c.info.Uses[n])
 	case *ast.SelectorExpr:
@@ -143,14 +153,6 @@ func (c *checker) unlike(name string) bool {
 	return slices.ContainsFunc(there, func(t string) bool { return t == "" || !slices.Contains(c.away.here[name], t) })
 }
 
-// elements reports whether what a value is made of may be something else in other builds.
-func (c *checker) elements(x ast.Expr) bool {
-	t := c.info.TypeOf(x)
-	return t != nil && slices.ContainsFunc(namesOf(t), func(n *types.TypeName) bool {
-		return n.Pkg() == c.pkg && c.unlike(n.Name())
-	})
-}
-
 // varying returns the constants of the package that may be others, with those that their groups declare, and
 // what is declared with such a one, as an array of that length.
 func (c *checker) varying() map[types.Object]bool {
@@ -207,9 +209,14 @@ func (c *checker) made(head ast.Node) bool {
 	_, group := head.(*ast.GenDecl)
 	for n := range ast.Preorder(head) {
 		switch n := n.(type) {
+		case *ast.TypeSpec: // with fields that it has of another type, or a size
+			if !n.Assign.IsValid() && c.anew(c.info.TypeOf(n.Type)) {
+				return true
+			}
 		case *ast.ArrayType:
-			for id := range idents(n.Len) {
-				if c.spreads(c.info.Uses[id]) {
+			for n := range nodes(n.Len) {
+				id, _ := n.(*ast.Ident)
+				if c.sized(n) || id != nil && c.spreads(c.info.Uses[id]) {
 					return true
 				}
 			}
@@ -220,7 +227,7 @@ func (c *checker) made(head ast.Node) bool {
 				return true
 			}
 		default:
-			if group && c.machine(n) {
+			if group && (c.machine(n) || c.sized(n)) {
 				return true
 			}
 		}
@@ -276,32 +283,4 @@ func (c *checker) limit(x ast.Expr) bool {
 	}
 	k, ok := c.info.Uses[s.Sel].(*types.Const)
 	return ok && k.Pkg().Path() == "math"
-}
-
-func (c *checker) selects(s *types.Selection, edited bool) bool {
-	t, path := s.Recv(), s.Index()
-	for k, n := range path {
-		last := k == len(path)-1
-		for _, of := range namesOf(t) {
-			a := c.elsewhere(of)
-			field := last && s.Kind() == types.FieldVal
-			switch {
-			case edited:
-			case of.Pkg() != c.pkg:
-				continue
-			case field && c.unlike(of.Name()+"."+s.Obj().Name()):
-				return true
-			case field:
-				continue
-			}
-			own := last && !field && !of.IsAlias() // what it does there a summary says
-			if a.Declared && !own || !last && slices.Contains(a.Has, s.Obj().Name()) {
-				return true
-			}
-		}
-		if !last {
-			t = pointed(t).Underlying().(*types.Struct).Field(n).Type()
-		}
-	}
-	return false
 }
