@@ -50,6 +50,58 @@ func f(n int) {
 	last.Use()
 }
 `, "its name is read"},
+	{"what a constructor puts there by a method is its caller's", `
+type stack struct{ list []*B }
+
+func (s *stack) push(b *B) { s.list = append(s.list, b) }
+
+func (s *stack) free() {
+	for _, b := range s.list {
+		b.Free()
+	}
+}
+
+func build(n int) *stack {
+	s := &stack{}
+	for range n {
+		s.push(Make())
+	}
+	return s
+}
+
+func f() {
+	s := build(3)
+	s.list[0].Use()
+	s.free() //F
+}
+`, `
+type stack struct{ list []*B }
+
+func (s *stack) push(b *B) { s.list = append(s.list, b) }
+
+func (s *stack) free() {
+	for _, b := range s.list {
+		b.Free()
+	}
+}
+
+var all []*B
+
+func build(n int) *stack {
+	s := &stack{}
+	for range n {
+		s.push(Make())
+	}
+	all = s.list
+	return s
+}
+
+func f() {
+	s := build(3)
+	s.list[0].Use()
+	s.free() //F
+}
+`, "may be something that was not made here"},
 	{"one that is put there twice", `
 type stack struct{ list []*B }
 

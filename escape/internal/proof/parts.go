@@ -207,7 +207,7 @@ func (g *graph) begins(e elem) bool {
 	case *ssa.Alloc, *ssa.MakeSlice:
 	case *ssa.Call:
 		k := g.calls[at]
-		if k == nil || k.builtin != "append" && !k.sum.result(e.obj.index%partBase).Fresh {
+		if k == nil || k.builtin != "append" && !k.grows() && !k.sum.result(e.obj.index%partBase).Fresh {
 			return false
 		}
 	default:
