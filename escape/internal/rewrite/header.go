@@ -70,7 +70,7 @@ func (hs *Hoists) take(h *Hoist, e ast.Expr, n int) []string {
 		}
 		switch {
 		case hs.f.Resource(t):
-			names = append(names, hs.Fresh("b"))
+			names = append(names, hs.Fresh(spoken(t)))
 		case types.Identical(t, types.Universe.Lookup("error").Type()):
 			names = append(names, hs.Fresh("err"))
 		default:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A Hoist gives names to expressions of one statement.
@@ -90,6 +91,22 @@ func (hs *Hoists) Fresh(name string) string {
 	return n
 }
 
+// spoken returns what people call a buffer of type t: the first letter of the name of the type, small, or b
+// where it has none.
+func spoken(t types.Type) string {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if n, ok := types.Unalias(t).(interface{ Obj() *types.TypeName }); ok {
+		for _, r := range n.Obj().Name() {
+			if unicode.IsLetter(r) {
+				return string(unicode.ToLower(r))
+			}
+		}
+	}
+	return "b"
+}
+
 // Number gives the names anew in the order in which they stand, as they were asked for in another one.
 func (hs *Hoists) Number() {
 	hs.used, hs.next = map[string]bool{}, map[string]int{}
@@ -154,10 +171,10 @@ func (hs *Hoists) Call(call *ast.CallExpr, result int) (*Hoist, string) {
 	if i := slices.IndexFunc(h.Items, func(x Item) bool { return x.Expr == ast.Expr(call) }); i >= 0 {
 		h.Items[i].Asked = true
 		if strings.HasPrefix(h.Items[i].Name, "tmp") {
-			h.Items[i].Name = hs.Fresh("b")
+			h.Items[i].Name = hs.Fresh(spoken(f.typeOf(call)))
 		}
 	} else {
-		h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh("b"), Asked: true})
+		h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh(spoken(f.typeOf(call))), Asked: true})
 	}
 	h.order()
 	hs.by[stmt] = h
@@ -199,7 +216,11 @@ func (hs *Hoists) dropped(call *ast.CallExpr, result, n int) (*Hoist, string) {
 		hs.by[stmt] = h
 	}
 	if !slices.ContainsFunc(h.Items, func(x Item) bool { return x.Result == result }) {
-		h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh("b"), Asked: true, Of: n, Result: result})
+		t := hs.f.typeOf(call)
+		if tuple, ok := t.(*types.Tuple); ok {
+			t = tuple.At(result).Type()
+		}
+		h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh(spoken(t)), Asked: true, Of: n, Result: result})
 	}
 	return h, ""
 }
