@@ -150,6 +150,7 @@ func imported(f *ast.File, name string) (all string) {
 }
 
 // Elsewhere returns what the files that are left say of what a package declares: who imports it cannot know.
+// All of it are objects of the package.
 // Where that fails, each name in it may mean anything there.
 func Elsewhere(s *Source) (out map[types.Object]Away) {
 	defer func() {
@@ -180,7 +181,7 @@ func Elsewhere(s *Source) (out map[types.Object]Away) {
 		out[t] = a
 		if s, ok := t.Type().Underlying().(*types.Struct); ok {
 			for f := range s.Fields() {
-				if c.unlike(name + "." + f.Name()) {
+				if f.Pkg() == c.pkg && c.unlike(name+"."+f.Name()) { // else the type is another one's
 					out[f] = Away{Varies: true}
 				}
 			}

@@ -581,23 +581,26 @@ const elsewhereWords = "something else in other builds"
 func TestTold(t *testing.T) {
 	l := newLab()
 	p := l.source(t, "p", `package p
-type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}
+import "strings"
+type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}; type T1 = strings.Builder
 var V, W, X B; const K = 1; const L = 2 * K; const M = 3; func (A) F() B; func G() B; func H() B
 type R [L]int; var S = R{}; const N = len(S); var T = L; func (A) I(R); func J(n [M]int)
 type Z [2]int; type Y Z; type P struct{ A; Q, U B }; const O = len(Z{})`)
 	left, err := parser.ParseFile(l.fset, "left.go", `package p
 func (*B) Error() string; func (C) Sum() int; type D = string; func String() string
 func (U) String() string; func (D) M(); func E() int
-var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B; type Z [3]int; type P struct{ B; U B; Q C }`, 0)
+var V C; var W B; const K = 3; func (A) F() C; func G() C; func H() B; type Z [3]int; type P struct{ B; U B; Q C }
+type T1 struct { addr, buf int }`, 0)
 	require.NoError(t, err)
 	p.Left = []*ast.File{left}
 	got := map[string]proof.Away{}
 	for o, a := range proof.Elsewhere(p) {
 		got[o.Name()] = a
+		assert.Equal(t, p.Types, o.Pkg(), o.Name())
 	}
 	other := proof.Away{Varies: true}
 	assert.Equal(t, map[string]proof.Away{"A": {Has: []string{"F"}}, "B": {Has: []string{"Error"}},
 		"C": {Has: []string{"Sum"}}, "D": {Declared: true, Has: []string{"M"}}, "E": other, "V": other, "K": other,
 		"L": other, "F": other, "G": other, "R": other, "S": other, "N": other, "I": other, "O": other, "Y": other, "Q": other,
-		"Z": {Declared: true}, "P": {Declared: true, Has: []string{"Error", "F", "I", "M", "String", "Sum"}}}, got)
+		"Z": {Declared: true}, "T1": {Declared: true}, "P": {Declared: true, Has: []string{"Error", "F", "I", "M", "String", "Sum"}}}, got)
 }
