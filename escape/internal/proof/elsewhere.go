@@ -33,6 +33,7 @@ type elsewhere struct {
 type Away struct {
 	Declared bool     // they declare the type
 	Varies   bool     // it may be another thing there
+	Resized  bool     // a type that may have another size there, as what is in it does
 	Has      []string // methods that they declare of it
 }
 
@@ -188,8 +189,12 @@ func Elsewhere(s *Source) (out map[types.Object]Away) {
 		}
 	}
 	for _, o := range c.info.Defs {
-		if c.varies(o) {
-			out[o] = Away{out[o].Declared, true, out[o].Has}
+		a := out[o]
+		t, ok := o.(*types.TypeName)
+		a.Varies = a.Varies || c.varies(o)
+		a.Resized = ok && t.Parent() == c.pkg.Scope() && !a.Declared && !a.Varies && c.resized(t.Type())
+		if a.Varies || a.Resized {
+			out[o] = a
 		}
 	}
 	return out

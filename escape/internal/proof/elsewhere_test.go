@@ -255,6 +255,8 @@ type row [2]int32
 type wide row
 type table struct { row [len(row{}) + 1]int }
 type word int
+type small struct { t tiny }
+type tiny int8
 
 const long = len(row{}) > 2
 
@@ -332,6 +334,7 @@ func f() {
 		{"what is called", device("opens()().put(b)"), "type opener func() cpu", gpu + "type opener func() gpu", elsewhereWords},
 		{"a size", sized("len(r) == 3"), "type other [3]int", "type row [3]int", elsewhereWords},
 		{"a size in bytes", sized("unsafe.Sizeof(*r) > 8"), "type other [3]int", "type row [3]int", elsewhereWords},
+		{"what is in it, in bytes", sized("unsafe.Sizeof(small{}) == 2"), "type other int16", "type tiny int16", elsewhereWords},
 		{"a constant that is a size", sized("long"), "type other [3]int", "type row [3]int", elsewhereWords},
 		{"the length of an array, which is", sized("len(t.row) == 4"), "type other [3]int", "type row [3]int", elsewhereWords},
 		{"what a type is made of", sized("len(wide{}) == 3"), "type other [3]int", "type row [3]int", elsewhereWords},
@@ -566,12 +569,23 @@ func f() {
 	b.Free() //F
 }
 `
+	const bytes = `
+import "unsafe"
+
+func f() {
+	a := [2]*lib.B{lib.Make(), lib.Make()}
+	a[0].Free() //F
+	a[unsafe.Sizeof([0]lib.Pair{})+1].Use()
+	a[1].Free()
+}
+`
 	for _, tt := range []struct {
 		name, of, text string
 		right, wrong   proof.Away
 		words          string
 	}{
 		{"a constant that is made of another one", "Level", level, proof.Away{}, proof.Away{Varies: true}, elsewhereWords},
+		{"the size of a type", "Pair", bytes, proof.Away{}, proof.Away{Resized: true}, elsewhereWords},
 		{"a method that the library asks for", "Pair", printed, proof.Away{Has: []string{"Sum"}}, proof.Away{Has: []string{"String"}},
 			"handed to somebody"},
 		{"a type that is printed", "Pair", printed, proof.Away{}, proof.Away{Declared: true}, "handed to somebody"},
@@ -612,7 +626,8 @@ import "strings"
 type A struct{}; type B struct{}; type C struct{}; type D struct{}; type E struct{}; type T1 = strings.Builder
 var V, W, X B; const K = 1; const L = 2 * K; const M = 3; func (A) F() B; func G() B; func H() B
 type R [L]int; var S = R{}; const N = len(S); var T = L; func (A) I(R); func J(n [M]int)
-type Z [2]int; type Y Z; type P struct{ A; Q, U B }; const O = len(Z{})`)
+type Z [2]int; type Y Z; type P struct{ A; Q, U B }; const O = len(Z{})
+type a struct{ z [1]Z }; type b []Z`)
 	left, err := parser.ParseFile(l.fset, "left.go", `package p
 func (*B) Error() string; func (C) Sum() int; type D = string; func String() string
 func (U) String() string; func (D) M(); func E() int
@@ -629,5 +644,6 @@ type T1 struct { addr, buf int }`, 0)
 	assert.Equal(t, map[string]proof.Away{"A": {Has: []string{"F"}}, "B": {Has: []string{"Error"}},
 		"C": {Has: []string{"Sum"}}, "D": {Declared: true, Has: []string{"M"}}, "E": other, "V": other, "K": other,
 		"L": other, "F": other, "G": other, "R": other, "S": other, "N": other, "I": other, "O": other, "Y": other, "Q": other,
-		"Z": {Declared: true}, "T1": {Declared: true}, "P": {Declared: true, Has: []string{"Error", "F", "I", "M", "String", "Sum"}}}, got)
+		"a": {Resized: true}, "Z": {Declared: true}, "T1": {Declared: true},
+		"P": {Declared: true, Has: []string{"Error", "F", "I", "M", "String", "Sum"}}}, got)
 }

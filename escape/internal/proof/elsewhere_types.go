@@ -18,12 +18,32 @@ func (c *checker) parts(x ast.Expr) bool {
 
 // anew reports whether other builds declare another type by a name that t has, or what it points to.
 func (c *checker) anew(t types.Type) bool {
-	return slices.ContainsFunc(namesOf(t), func(n *types.TypeName) bool {
-		if n.Pkg() != c.pkg {
-			return c.elsewhere(n).Declared
-		}
-		return c.unlike(n.Name())
-	})
+	return slices.ContainsFunc(namesOf(t), c.isAnew)
+}
+
+func (c *checker) isAnew(n *types.TypeName) bool {
+	if n.Pkg() != c.pkg {
+		return c.elsewhere(n).Declared
+	}
+	return c.unlike(n.Name())
+}
+
+// resized reports whether a type may have another size in other builds, by its name or by what is in it.
+func (c *checker) resized(t types.Type) bool {
+	var n *types.TypeName
+	switch u := t.(type) {
+	case *types.Alias:
+		n, t = u.Obj(), u.Rhs()
+	case *types.Named:
+		n, t = u.Obj(), u.Underlying()
+	case *types.Array:
+		t = u.Elem()
+	case *types.Struct:
+		return slices.ContainsFunc(slices.Collect(u.Fields()), func(f *types.Var) bool { return c.resized(f.Type()) })
+	default:
+		return false
+	}
+	return n != nil && (c.isAnew(n) || c.spreads(n) || c.elsewhere(n).Resized) || c.resized(t)
 }
 
 // inOrder reports whether a literal gives fields without their names.
@@ -35,7 +55,8 @@ func (c *checker) inOrder(x *ast.CompositeLit) bool {
 	return !named
 }
 
-// sized reports whether n is a constant that is computed of what is of such a type: its size, or its sign.
+// sized reports whether n is a constant that is computed of what is of such a type: its size, or its sign; or of
+// the limit of a word.
 func (c *checker) sized(n ast.Node) bool {
 	x, ok := n.(ast.Expr)
 	if !ok || c.info.Types[x].Value == nil {
@@ -59,7 +80,7 @@ func (c *checker) sized(n ast.Node) bool {
 			return true
 		}
 	}
-	return false
+	return c.limits(x)
 }
 
 // renamed reports whether n is another name for a type, and other builds declare it, too.

@@ -89,6 +89,8 @@ func (c *checker) another(n ast.Node, edited bool, nothing map[ast.Node]bool) bo
 		return n.Op == token.ARROW && c.parts(n.X) || c.machine(n)
 	case *ast.CompositeLit:
 		return c.inOrder(n) && c.parts(n)
+	case *ast.GenDecl: // what is made of its names is not seen
+		return n.Tok == token.CONST && c.limits(n)
 	case *ast.Ident:
 		return c.varies(c.info.Uses[n])
 	case *ast.SelectorExpr:
@@ -216,7 +218,7 @@ func (c *checker) made(head ast.Node) bool {
 		case *ast.ArrayType:
 			for n := range nodes(n.Len) {
 				id, _ := n.(*ast.Ident)
-				if c.sized(n) || id != nil && c.spreads(c.info.Uses[id]) {
+				if c.machine(n) || c.sized(n) || id != nil && c.spreads(c.info.Uses[id]) {
 					return true
 				}
 			}
@@ -259,13 +261,23 @@ func (c *checker) machine(n ast.Node) bool {
 			return false
 		}
 		t := c.info.TypeOf(n.Args[0])
-		return b.Name() != "Sizeof" || wide.Sizeof(t) != narrow.Sizeof(t)
+		return b.Name() != "Sizeof" || wide.Sizeof(t) != narrow.Sizeof(t) || c.resized(t)
 	}
 	return false
 }
 
 // Machines whose words have eight bytes, and four.
 var wide, narrow = types.SizesFor("gc", "amd64"), types.SizesFor("gc", "386")
+
+// limits reports whether there is a limit in n.
+func (c *checker) limits(n ast.Node) bool {
+	for n := range ast.Preorder(n) {
+		if x, ok := n.(ast.Expr); ok && c.limit(x) {
+			return true
+		}
+	}
+	return false
+}
 
 // limit reports whether an expression is the greatest or the least int or uint: where it is another number,
 // that is no index, and the limit still.

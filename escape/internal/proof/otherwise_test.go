@@ -31,6 +31,8 @@ var (
 
 const word = 32 << (^uint(0) >> 63)
 
+type words [unsafe.Sizeof(0) / 8]int
+
 func look(n int) {}
 
 func f(n int) {
@@ -58,9 +60,12 @@ func f(n int) {
 		t.Run(right, func(t *testing.T) { assert.False(t, withheld(right, "1")) })
 	}
 	t.Run("a size that is kept", func(t *testing.T) { assert.True(t, withheld("m := strconv.IntSize; look(m)", "1")) })
+	t.Run("a limit by a name of its own", func(t *testing.T) {
+		assert.True(t, withheld("const most uint = math.MaxUint", "most>>63"))
+	})
 	for _, wrong := range []string{"strconv.IntSize/64", "bits.UintSize/64", "word/64", "unsafe.Sizeof(a)/16",
 		"math.MaxInt>>62", "len(runtime.GOARCH)/4", "os.PathSeparator/47", "^uint(0)>>63", "^uintptr(0)>>63",
-		"unsafe.Alignof(n)/8", "unsafe.Offsetof(struct{p *int; n int}{}.n)/8"} {
+		"uint(math.MaxUint)>>63", "1-int(math.MaxInt)%7", "len(words{})", "unsafe.Alignof(n)/8", "unsafe.Offsetof(struct{p *int; n int}{}.n)/8"} {
 		t.Run(wrong, func(t *testing.T) { assert.True(t, withheld("", wrong)) })
 	}
 }
