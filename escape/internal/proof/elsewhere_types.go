@@ -55,8 +55,8 @@ func (c *checker) inOrder(x *ast.CompositeLit) bool {
 	return !named
 }
 
-// sized reports whether n is a constant that is computed of what is of such a type: its size, or its sign; or of
-// the limit of a word.
+// sized reports whether n is a constant that is computed of what is of such a type: its size, or its sign; or
+// of the limit of a word.
 func (c *checker) sized(n ast.Node) bool {
 	x, ok := n.(ast.Expr)
 	if !ok || c.info.Types[x].Value == nil {
