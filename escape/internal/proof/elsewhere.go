@@ -192,7 +192,7 @@ func Elsewhere(s *Source) (out map[types.Object]Away) {
 		a := out[o]
 		t, ok := o.(*types.TypeName)
 		a.Varies = a.Varies || c.varies(o)
-		a.Resized = ok && t.Parent() == c.pkg.Scope() && !a.Declared && !a.Varies && c.resized(t.Type())
+		a.Resized = ok && !a.Declared && !a.Varies && c.resized(t.Type())
 		if a.Varies || a.Resized {
 			out[o] = a
 		}

@@ -43,7 +43,7 @@ func (c *checker) resized(t types.Type) bool {
 	default:
 		return false
 	}
-	return n != nil && (c.isAnew(n) || c.spreads(n) || c.elsewhere(n).Resized) || c.resized(t)
+	return n != nil && (c.isAnew(n) || c.elsewhere(n).Resized) || c.resized(t)
 }
 
 // inOrder reports whether a literal gives fields without their names.

@@ -206,19 +206,26 @@ func (c *checker) spread(head ast.Node) (news bool) {
 }
 
 // made reports whether something is declared with a name that varies, or in a group with a constant
-// that those files declare. But for groups, and lengths of arrays, a constant is just a value.
+// that those files declare. But for groups, and lengths of arrays, a constant is just a value. How long an
+// array without a name is on another machine does not matter: nobody reads it.
 func (c *checker) made(head ast.Node) bool {
 	_, group := head.(*ast.GenDecl)
+	var fill *ast.ArrayType
 	for n := range ast.Preorder(head) {
 		switch n := n.(type) {
+		case *ast.Field:
+			if a, ok := n.Type.(*ast.ArrayType); ok && len(n.Names) == 1 && n.Names[0].Name == "_" {
+				fill = a
+			}
 		case *ast.TypeSpec: // with fields that it has of another type, or a size
 			if !n.Assign.IsValid() && c.anew(c.info.TypeOf(n.Type)) {
 				return true
 			}
 		case *ast.ArrayType:
+			a := n
 			for n := range nodes(n.Len) {
 				id, _ := n.(*ast.Ident)
-				if c.machine(n) || c.sized(n) || id != nil && c.spreads(c.info.Uses[id]) {
+				if a != fill && c.machine(n) || c.sized(n) || id != nil && c.spreads(c.info.Uses[id]) {
 					return true
 				}
 			}

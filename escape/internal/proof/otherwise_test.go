@@ -33,6 +33,13 @@ const word = 32 << (^uint(0) >> 63)
 
 type words [unsafe.Sizeof(0) / 8]int
 
+type filled struct {
+	n int
+	_ [64 - unsafe.Sizeof(0)]byte
+}
+
+var full filled
+
 func look(n int) {}
 
 func f(n int) {
@@ -53,6 +60,7 @@ func f(n int) {
 	}
 	for _, right := range []string{"", "best := math.MaxInt; look(best)", "best := -math.MaxInt; look(best)",
 		"look(n * int(unsafe.Sizeof(n)))", "look(strconv.IntSize)", "look(int(unsafe.Sizeof(int32(1))))",
+		"look(full.n)",
 		`if runtime.GOOS == "windows" { look(n) }`, `switch runtime.GOOS { case "windows": look(n) }`,
 		"switch { case word == 64 && n > 3: look(n) }",
 		"m := int64(math.MaxInt32); look(int(m))", "m := ^uint8(0); look(int(m))", "m := ^uint(n); look(int(m))",
