@@ -207,7 +207,7 @@ func (c *checker) spread(head ast.Node) (news bool) {
 
 // made reports whether something is declared with a name that varies, or in a group with a constant
 // that those files declare. But for groups, and lengths of arrays, a constant is just a value. How long an
-// array without a name is on another machine does not matter: nobody reads it.
+// array in a field _ is on another machine does not matter: nobody reads it.
 func (c *checker) made(head ast.Node) bool {
 	_, group := head.(*ast.GenDecl)
 	var fill *ast.ArrayType
