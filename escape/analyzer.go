@@ -94,7 +94,7 @@ func run(pass *analysis.Pass, specs *spec.Loader, cgo bool) (any, error) {
 	p.ignored, p.read, p.dir = pass.IgnoredFiles, once(read), sourceDir(pass)
 	if !p.interesting(own, func(q *types.Package) bool { return pass.ImportPackageFact(q, new(effect.Fact)) }) {
 		// Its types may hold what others put there.
-		p.exportAway(pass, plan.Trees(p.types, p.parsed(p.ignored, false)))
+		res.Skipped = p.exportAway(pass, plan.Trees(p.types, p.parsed(p.ignored, false)))
 		return res, nil
 	}
 	p.decide(pass, res)

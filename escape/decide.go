@@ -36,8 +36,7 @@ func (p *subject) decide(pass *analysis.Pass, res *Result) {
 	}
 	pass.ExportPackageFact(fact)
 	exportProofs(pass, sums)
-	p.exportAway(pass, left)
-	res.Skipped = append(res.Skipped, failed...)
+	res.Skipped = append(res.Skipped, append(failed, p.exportAway(pass, left)...)...)
 }
 
 // input is the package as the rooms get it.

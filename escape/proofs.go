@@ -40,11 +40,14 @@ func exportProofs(pass *analysis.Pass, sums map[*types.Func]*proof.Summary) {
 	}
 }
 
-// exportAway tells packages that import this one what other builds, and tests, say of what it declares.
-func (p *subject) exportAway(pass *analysis.Pass, left []*ast.File) {
-	for o, a := range proof.Elsewhere(p.source(pass, left)) {
+// exportAway tells packages that import this one what other builds, and tests, say of what it declares, and
+// returns where the proof failed.
+func (p *subject) exportAway(pass *analysis.Pass, left []*ast.File) []Skipped {
+	all, err := proof.Elsewhere(p.source(pass, left))
+	for o, a := range all {
 		pass.ExportObjectFact(o, &awayFact{a})
 	}
+	return p.failed(err)
 }
 
 // An awayFact is the fact of what other builds, or tests, say something of.
@@ -74,9 +77,17 @@ func (p *subject) summarizeProofs(pass *analysis.Pass, left []*ast.File) (map[*t
 	}
 	sums, err := proof.SummarizeSource(p.source(pass, left))
 	if err != nil {
-		return nil, []Skipped{{Name: p.types.Name(), Pos: p.files[0].Name.Pos(), Reason: err.Error()}}
+		return nil, p.failed(err)
 	}
 	return sums, failedProofs(sums)
+}
+
+// failed says that the proof failed of all of the package, if there is an error.
+func (p *subject) failed(err error) []Skipped {
+	if err == nil {
+		return nil
+	}
+	return []Skipped{{Name: p.types.Name(), Pos: p.files[0].Name.Pos(), Reason: err.Error()}}
 }
 
 // source is what the proof is told of the package as it is.

@@ -59,9 +59,6 @@ func Again(b, without *ssa.BasicBlock) bool { return reaches(b, b, without) }
 
 // Leads reports whether a way leads from one instruction to another that passes none of some others.
 func Leads(from, to ssa.Instruction, past ...ssa.Instruction) bool {
-	if len(past) == 0 {
-		return from.Block() == to.Block() && Before(from, to) || reaches(from.Block(), to.Block(), nil)
-	}
 	stops := func(all []ssa.Instruction) (stop, there bool) {
 		for _, i := range all {
 			if i == to {

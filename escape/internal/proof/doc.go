@@ -35,7 +35,7 @@
 //	names ── hoist.go ──► what is computed earlier than it was makes no difference
 //	new ── load.go ──► go/ssa ── table.go, calls.go ──► graph of locations
 //	graph ── infer.go, bodies.go, destroyers.go, clears.go, grown.go, parts.go, read.go ──► summaries
-//	files of other builds ── elsewhere.go, otherwise.go ──► what these do in other builds
+//	files of other builds ── elsewhere*.go, otherwise.go ──► what these do in other builds
 //	graph.go, joins.go, order.go ──► points in order
 //	each F: freed.go ── walk.go, walk*.go, known.go, learned.go ──► rules ──► verdict     taken out: moved.go
 //

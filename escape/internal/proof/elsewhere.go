@@ -6,6 +6,7 @@ package proof
 // themselves, may be asked for anything, and have functions. What a name means there: otherwise.go.
 
 import (
+	"fmt"
 	"go/ast"
 	"go/types"
 	"iter"
@@ -151,11 +152,12 @@ func imported(f *ast.File, name string) (all string) {
 }
 
 // Elsewhere returns what the files that are left say of what a package declares: who imports it cannot know.
-// All of it are objects of the package.
-// Where that fails, each name in it may mean anything there.
-func Elsewhere(s *Source) (out map[types.Object]Away) {
+// All of it are objects of the package. Where the proof failed each may mean anything there, and an error
+// says so.
+func Elsewhere(s *Source) (out map[types.Object]Away, err error) {
 	defer func() {
 		if x := recover(); x != nil {
+			err = fmt.Errorf("the proof of package %s failed: %v", s.Types.Path(), x)
 			for _, o := range s.Info.Defs {
 				if o != nil {
 					out[o] = Away{Declared: true, Varies: true}
@@ -197,7 +199,7 @@ func Elsewhere(s *Source) (out map[types.Object]Away) {
 			out[o] = a
 		}
 	}
-	return out
+	return out, nil
 }
 
 // everywhere returns what a function of the package does, whichever build it is in, where s is what it does

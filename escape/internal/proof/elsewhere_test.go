@@ -53,6 +53,16 @@ func f() {
 	b.Free() //F
 }
 `
+	const helped = `
+func f(t *testing.T) {
+	b := Make()
+	t.Run("x", func(t *testing.T) {
+		prepare(t)
+		b.Use()
+	})
+	b.Free() //F
+}
+`
 	const closed = `
 type doer interface{ do(b *B) }
 type plain struct{}
@@ -431,33 +441,8 @@ func f(t *table) {
 		{"a type with such a method", shown, "type U struct{ fmt.Stringer }", "type T struct{ fmt.Stringer }", "handed to somebody"},
 		{"a function that such a method calls", noted, `func note(*B, int) string { return "" }`,
 			`func note(b *B, n int) string { return kept(b) }`, "handed to somebody"},
-		{"a helper of a test", `
-func prepare(t *testing.T) { t.Helper() }
-
-func f(t *testing.T) {
-	b := Make()
-	t.Run("x", func(t *testing.T) {
-		prepare(t)
-		b.Use()
-	})
-	b.Free() //F
-}
-`, "func other(t *testing.T) { t.Parallel() }", "func prepare(t *testing.T) { t.Parallel() }", "not made here"},
-		{"what a helper of a test calls", `
-var helper int
-
-func prepare(t *testing.T) { start(t) }
-func start(t *testing.T)   { t.Helper() }
-
-func f(t *testing.T) {
-	b := Make()
-	t.Run("x", func(t *testing.T) {
-		prepare(t)
-		b.Use()
-	})
-	b.Free() //F
-}
-`, "var other = par", "var start = par", "not made here"},
+		{"a helper of a test", helped + "func prepare(t *testing.T) { t.Helper() }\n", "func other(t *testing.T) { t.Parallel() }", "func prepare(t *testing.T) { t.Parallel() }", "not made here"},
+		{"what a helper of a test calls", helped + "func prepare(t *testing.T) { start(t) }\nfunc start(t *testing.T) { t.Helper() }\n", "var other = par", "var start = par", "not made here"},
 		{"one without a body", noted, "func other(b *B, n int) string", "func note(b *B, n int) string", "handed to somebody"},
 		{"one with other operands", noted, `func note(_ *B, n int) string { return "" }`,
 			`func note() string { return kept() }`, "handed to somebody"},
@@ -636,7 +621,9 @@ type T1 struct { addr, buf int }`, 0)
 	require.NoError(t, err)
 	p.Left = []*ast.File{left}
 	got := map[string]proof.Away{}
-	for o, a := range proof.Elsewhere(p) {
+	all, err := proof.Elsewhere(p)
+	require.NoError(t, err)
+	for o, a := range all {
 		got[o.Name()] = a
 		assert.Equal(t, p.Types, o.Pkg(), o.Name())
 	}

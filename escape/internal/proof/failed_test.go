@@ -75,7 +75,8 @@ func f() {
 	require.ErrorContains(t, err, "the proof of package p failed")
 
 	p.Away = func(types.Object) proof.Away { panic("no such fact") }
-	all := proof.Elsewhere(p)
+	all, err := proof.Elsewhere(p)
+	require.EqualError(t, err, "the proof of package p failed: no such fact")
 	require.Equal(t, proof.Away{Declared: true, Varies: true}, all[p.Types.Scope().Lookup("good")])
 	require.NotContains(t, all, nil)
 }

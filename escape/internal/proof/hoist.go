@@ -46,7 +46,7 @@ func (c *checker) hoistFault(h *hoist, vars variables) string {
 	if slices.ContainsFunc(h.subs, untypedShift) {
 		return "the type of a shift comes from where it stands"
 	}
-	a := ahead{c, c.info, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
+	a := ahead{c, ours, vars.shared, h.read[len(h.read)-1], map[ast.Expr]bool{}}
 	for i, x := range h.subs {
 		later := slices.ContainsFunc(h.subs[i+1:], func(x ast.Expr) bool { return a.calls(x, token.NoPos) })
 		if a.loose(x) && (later || a.calls(stmt, h.read[i].End())) {
@@ -88,7 +88,7 @@ func (a ahead) calls(n ast.Node, pos token.Pos) bool {
 		case *ast.FuncLit, *ast.BlockStmt:
 			return false
 		case *ast.CallExpr:
-			found = found || x.Pos() >= pos && !a.info.Types[x.Fun].IsType()
+			found = found || x.Pos() >= pos && !a.c.info.Types[x.Fun].IsType()
 		case *ast.UnaryExpr:
 			found = found || x.Pos() >= pos && x.Op == token.ARROW
 		}
@@ -103,13 +103,13 @@ func (a ahead) loose(x ast.Expr) bool {
 	found := false
 	ast.Inspect(x, func(n ast.Node) bool {
 		x, ok := n.(ast.Expr)
-		if !ok || found || a.info.Types[x].IsType() {
+		if !ok || found || a.c.info.Types[x].IsType() {
 			return !found
 		}
 		switch x := x.(type) {
 		case *ast.CallExpr:
-			if f := a.info.Types[x.Fun]; !f.IsType() {
-				found = ofUnsafe(x, a.info) != "" // they may panic
+			if f := a.c.info.Types[x.Fun]; !f.IsType() {
+				found = ofUnsafe(x, a.c.info) != "" // they may panic
 				return f.IsBuiltin()
 			}
 		case *ast.UnaryExpr:
@@ -126,7 +126,7 @@ func (a ahead) loose(x ast.Expr) bool {
 
 // idle reports whether a name is read in what a program does not compute.
 func (a ahead) idle(n ast.Node) bool {
-	return slices.ContainsFunc(idle(n, a.info), func(x ast.Expr) bool {
+	return slices.ContainsFunc(idle(n, a.c.info), func(x ast.Expr) bool {
 		found := false
 		ast.Inspect(x, func(n ast.Node) bool {
 			id, ok := n.(*ast.Ident)
@@ -186,7 +186,6 @@ func ofUnsafe(call *ast.CallExpr, info *types.Info) string {
 // ahead looks at what a statement evaluates before the last of the names that were made for it.
 type ahead struct {
 	c      *checker
-	info   *types.Info
 	ours   map[*ast.Ident]ast.Expr // what they were made of; nil: with others
 	shared map[types.Object]bool
 	last   *ast.Ident
@@ -207,7 +206,7 @@ func (a ahead) fresh(x ast.Expr) bool {
 	if call == nil {
 		return false
 	}
-	r := a.c.effect(typeutil.StaticCallee(a.info, call)).result(0)
+	r := a.c.effect(typeutil.StaticCallee(a.c.info, call)).result(0)
 	return r.Owned && !r.Zero && len(r.Derived) == 0
 }
 
@@ -220,7 +219,7 @@ func (a ahead) of(n ast.Node) string {
 			return false
 		}
 		if x, ok := n.(ast.Expr); ok {
-			if a.info.Types[x].IsType() {
+			if a.c.info.Types[x].IsType() {
 				return false
 			}
 			why = a.expr(x)
@@ -263,7 +262,7 @@ func (a ahead) expr(x ast.Expr) string {
 	case *ast.BasicLit, *ast.ParenExpr, *ast.FuncLit, *ast.KeyValueExpr:
 		return ""
 	case *ast.CompositeLit:
-		switch t := a.info.TypeOf(x).Underlying().(type) {
+		switch t := a.c.info.TypeOf(x).Underlying().(type) {
 		case *types.Map:
 			if !safe(token.EQL, t.Key()) {
 				return panics
@@ -273,12 +272,12 @@ func (a ahead) expr(x ast.Expr) string {
 		}
 		return ""
 	case *ast.Ident:
-		if !a.is(x) && a.shared[a.info.Uses[x]] {
+		if !a.is(x) && a.shared[a.c.info.Uses[x]] {
 			return "variable " + x.Name + ", which others may change, is read before the value that is computed first"
 		}
 		return ""
 	case *ast.SelectorExpr:
-		s := a.info.Selections[x]
+		s := a.c.info.Selections[x]
 		if s == nil || !done {
 			return ""
 		}
@@ -292,15 +291,15 @@ func (a ahead) expr(x ast.Expr) string {
 		return "what a pointer leads to is read before the value that is computed first"
 	case *ast.CallExpr:
 		if !done {
-			a.called[x.Fun] = types.IsInterface(a.info.TypeOf(receiver(x.Fun)))
+			a.called[x.Fun] = types.IsInterface(a.c.info.TypeOf(receiver(x.Fun)))
 			return ""
 		}
-		if !a.info.Types[x.Fun].IsType() {
+		if !a.c.info.Types[x.Fun].IsType() {
 			return "a call comes before the value that is computed first"
 		}
-		from := a.info.TypeOf(x.Args[0])
+		from := a.c.info.TypeOf(x.Args[0])
 		_, param := from.(*types.TypeParam)
-		if _, slice := from.Underlying().(*types.Slice); (slice || param) && !isSlice(a.info.TypeOf(x)) {
+		if _, slice := from.Underlying().(*types.Slice); (slice || param) && !isSlice(a.c.info.TypeOf(x)) {
 			return "what a slice leads to is read before the value that is computed first"
 		}
 		return ""
@@ -320,13 +319,13 @@ func (a ahead) expr(x ast.Expr) string {
 		}
 		return ""
 	case *ast.BinaryExpr:
-		if done && !safe(x.Op, a.info.TypeOf(x.X)) {
+		if done && !safe(x.Op, a.c.info.TypeOf(x.X)) {
 			return panics
 		}
 		return ""
 	}
 	if i, ok := x.(*ast.IndexExpr); ok {
-		if _, instance := a.info.TypeOf(i.X).(*types.Signature); instance {
+		if _, instance := a.c.info.TypeOf(i.X).(*types.Signature); instance {
 			return ""
 		}
 	}

@@ -289,8 +289,9 @@ func (c *checker) limits(n ast.Node) bool {
 // limit reports whether an expression is the greatest or the least int or uint: where it is another number,
 // that is no index, and the limit still.
 func (c *checker) limit(x ast.Expr) bool {
-	t, _ := c.info.TypeOf(x).(*types.Basic)
-	if t == nil || t.Kind() != types.Int && t.Kind() != types.Uint {
+	v := c.info.Types[x]
+	t, _ := v.Type.(*types.Basic)
+	if v.Value == nil || t == nil || t.Kind() != types.Int && t.Kind() != types.Uint {
 		return false
 	}
 	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.SUB {

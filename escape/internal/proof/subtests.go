@@ -13,7 +13,7 @@ import (
 
 // outlives reports whether the function that a call runs as a subtest may go on behind it.
 func (c *checker) outlives(k *call) bool {
-	if k.fn == nil || k.fn.FullName() != "(*testing.T).Run" {
+	if k.fn == nil || k.fn.Name() != "Run" || k.fn.FullName() != "(*testing.T).Run" {
 		return false
 	}
 	m, ok := k.args[2].(*ssa.MakeClosure)
