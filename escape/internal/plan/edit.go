@@ -575,7 +575,7 @@ func (d *draft) edits() ([]analysis.TextEdit, []*part, string) {
 		if h == nil && len(s.saves)+len(s.frees) == 0 {
 			continue // all stand in front of the statement
 		}
-		es, why := d.u.fn.Edits(d.u.src, s.at, append(s.saves, s.frees...), h)
+		es, why := d.hoists.Edits(s.at, append(s.saves, s.frees...), h)
 		if why != "" {
 			return nil, nil, why
 		}

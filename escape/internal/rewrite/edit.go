@@ -41,7 +41,8 @@ func OneLine(stmts []string) string {
 
 // Edits puts stmts at a place. A hoist is one whose statement is rewritten with them; nil if there is
 // none. It returns why that cannot be, "" if it can.
-func (f *Func) Edits(s *Source, g Place, stmts []string, h *Hoist) ([]analysis.TextEdit, string) {
+func (hs *Hoists) Edits(g Place, stmts []string, h *Hoist) ([]analysis.TextEdit, string) {
+	s := hs.src
 	nl := s.newline()
 	switch g.Kind {
 	case InList:
@@ -65,7 +66,7 @@ func (f *Func) Edits(s *Source, g Place, stmts []string, h *Hoist) ([]analysis.T
 		b := s.lineStart(r)
 		return []analysis.TextEdit{s.edit(b, b, ind+"default:"+lines(stmts, ind+"\t", nl)+nl)}, ""
 	case Return:
-		return f.hoistReturn(s, g.Stmt.(*ast.ReturnStmt), stmts, nl, h)
+		return hs.hoistReturn(g.Stmt.(*ast.ReturnStmt), stmts, nl, h)
 	}
 	return nil, "no place in the source"
 }
@@ -210,14 +211,14 @@ func (s *Source) wrapElseIf(f *ast.IfStmt, stmts []string, nl string) []analysis
 }
 
 // hoistReturn evaluates results into temporaries, frees, and returns them.
-func (f *Func) hoistReturn(s *Source, r *ast.ReturnStmt, stmts []string, nl string, h *Hoist) (
-	[]analysis.TextEdit, string) {
+func (hs *Hoists) hoistReturn(r *ast.ReturnStmt, stmts []string, nl string, h *Hoist) ([]analysis.TextEdit, string) {
+	f, s := hs.f, hs.src
 	for _, g := range s.comments(r.Pos(), r.End()) {
 		if g.Pos() > r.Pos() && g.End() < r.End() {
 			return nil, "a comment stands inside the returned expression"
 		}
 	}
-	temps, vals, rets := f.returned(s, r, h)
+	temps, vals, rets := hs.returned(r, h)
 	if len(temps) == 0 {
 		return nil, "nothing in the return reads it"
 	}
@@ -248,13 +249,12 @@ func (f *Func) hoistReturn(s *Source, r *ast.ReturnStmt, stmts []string, nl stri
 }
 
 // returned names what r returns: the temporaries, what they get, and what is returned then.
-func (f *Func) returned(s *Source, r *ast.ReturnStmt, h *Hoist) (temps, vals, rets []string) {
-	used := map[string]bool{}
+func (hs *Hoists) returned(r *ast.ReturnStmt, h *Hoist) (temps, vals, rets []string) {
+	f, s := hs.f, hs.src
 	fresh := func(name string) string {
-		for used[name] || f.names[name] || f.Types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil {
+		for slices.Contains(temps, name) || !hs.free(name) {
 			name += "_"
 		}
-		used[name] = true
 		return name
 	}
 	text := func(e ast.Expr) string {
@@ -266,11 +266,6 @@ func (f *Func) returned(s *Source, r *ast.ReturnStmt, h *Hoist) (temps, vals, re
 			}
 		}
 		return h.text(s, e.Pos(), e.End())
-	}
-	if h != nil {
-		for _, x := range h.Items {
-			used[x.Name] = true
-		}
 	}
 	n := f.Sig.Results().Len()
 	if len(r.Results) == 1 && n > 1 {

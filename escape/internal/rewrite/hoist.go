@@ -75,14 +75,17 @@ func NewHoists(f *Func, src *Source) *Hoists {
 		used: map[string]bool{}, next: map[string]int{}}
 }
 
+// free reports whether the function does not use a name, with what is hoisted.
+func (hs *Hoists) free(name string) bool {
+	return !hs.used[name] && !hs.f.names[name] && hs.f.Types.Scope().Lookup(name) == nil &&
+		types.Universe.Lookup(name) == nil
+}
+
 // Fresh returns a name that the function does not use.
 func (hs *Hoists) Fresh(name string) string {
-	free := func(n string) bool {
-		return !hs.used[n] && !hs.f.names[n] && hs.f.Types.Scope().Lookup(n) == nil && types.Universe.Lookup(n) == nil
-	}
 	n, i := name, hs.next[name]
-	if i > 0 || !free(n) { // what was taken stays taken
-		for n = name + strconv.Itoa(i); !free(n); n = name + strconv.Itoa(i) {
+	if i > 0 || !hs.free(n) { // what was taken stays taken
+		for n = name + strconv.Itoa(i); !hs.free(n); n = name + strconv.Itoa(i) {
 			i++
 		}
 		hs.next[name] = i
@@ -169,10 +172,10 @@ func (hs *Hoists) Call(call *ast.CallExpr, result int) (*Hoist, string) {
 		}
 	}
 	if i := slices.IndexFunc(h.Items, func(x Item) bool { return x.Expr == ast.Expr(call) }); i >= 0 {
-		h.Items[i].Asked = true
-		if strings.HasPrefix(h.Items[i].Name, "tmp") {
-			h.Items[i].Name = hs.Fresh(spoken(f.typeOf(call)))
+		if x := &h.Items[i]; !x.Asked && x.Of == 0 { // it only had to come before another one
+			x.Name = hs.Fresh(spoken(f.typeOf(call)))
 		}
+		h.Items[i].Asked = true
 	} else {
 		h.Items = append(h.Items, Item{Expr: call, Name: hs.Fresh(spoken(f.typeOf(call))), Asked: true})
 	}

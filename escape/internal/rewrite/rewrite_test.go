@@ -168,10 +168,10 @@ func (w *workshop) edits(t *testing.T, f *Func, src *Source, line int, words []s
 		stmt = strings.ReplaceAll(stmt, "$", name)
 	}
 	if h != nil && !h.Braces && at.Kind != Return {
-		es, why := f.Edits(src, at, []string{stmt}, nil)
+		es, why := hs.Edits(at, []string{stmt}, nil)
 		return append(es, src.Hoist(h)...), why
 	}
-	return f.Edits(src, at, []string{stmt}, h)
+	return hs.Edits(at, []string{stmt}, h)
 }
 
 // call returns the call that is written as text, without its blanks: that of the line if it has one.
