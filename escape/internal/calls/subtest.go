@@ -15,7 +15,7 @@ func (t *Table) goesOn(fn *types.Func, c *ssa.CallCommon) bool {
 	if fn.Name() != "Run" || fn.FullName() != "(*testing.T).Run" { // few names have to be spelled out
 		return false
 	}
-	v := c.Args[2]
+	v := Operands(c)[2]
 	if m, ok := v.(*ssa.MakeClosure); ok {
 		v = m.Fn
 	}

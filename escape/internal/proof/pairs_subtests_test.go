@@ -20,7 +20,7 @@ func f(t *testing.T) {
 	})
 	b.Free() //F
 }
-`, ""},
+`, "not made here"},
 	{"a function that has the test", `
 func looks(t *testing.T) { t.Helper() }
 
@@ -43,7 +43,7 @@ func f(t *testing.T) {
 	})
 	b.Free() //F
 }
-`, ""},
+`, "not made here"},
 	{"a method of the test as a value", "", `
 func f(t *testing.T) {
 	b := Make()
@@ -54,7 +54,7 @@ func f(t *testing.T) {
 	})
 	b.Free() //F
 }
-`, ""},
+`, "not made here"},
 	{"the test of the one around", "", `
 func f(t *testing.T) {
 	b := Make()
@@ -64,7 +64,7 @@ func f(t *testing.T) {
 	})
 	b.Free() //F
 }
-`, ""},
+`, "not made here"},
 	{"a function that calls itself, and one that a line lends the test", `
 func again(t *testing.T, n int) {
 	if n > 0 {
@@ -96,7 +96,7 @@ func f(t *testing.T) {
 	})
 	b.Free() //F
 }
-`, ""},
+`, "not made here"},
 	{"a function without a body", "", `
 func away(t testing.TB)
 
@@ -108,12 +108,12 @@ func f(t *testing.T) {
 	})
 	b.Free() //F
 }
-`, ""},
+`, "not made here"},
 	{"a function of which nobody knows what it is", "", `
 func f(t *testing.T, g func(func()) func(*testing.T)) {
 	b := Make()
 	t.Run("x", g(func() { b.Use() }))
 	b.Free() //F
 }
-`, ""},
+`, "not made here"},
 }

@@ -30,7 +30,7 @@ func (c *checker) parallel(v ssa.Value, seen map[ssa.Value]bool) bool {
 		switch i := i.(type) {
 		case *ssa.DebugRef:
 			continue
-		case *ssa.FieldAddr, *ssa.MakeInterface:
+		case *ssa.FieldAddr, *ssa.MakeInterface, *ssa.ChangeInterface:
 			if !c.parallel(i.(ssa.Value), seen) {
 				continue
 			}
