@@ -78,7 +78,7 @@ func count(put map[*types.Var]*stores, f *own.Func, frees *effect.Frees) {
 		for _, i := range b.Instrs {
 			s, ok := i.(*ssa.Store)
 			if !ok {
-				elsewhere(put, f, i)
+				besides(put, f, i)
 				waits(put, f, i)
 				through(put, f, i)
 				continue

@@ -21,28 +21,39 @@ import (
 // behind that, or lets others do so.
 func takesBack(f *own.Func, s *ssa.Store, holds []pointsto.Hold) bool {
 	var frees []ssa.Instruction
-	later := false
+	before := false // they are there on all ways to it
 	uses(f, holds, func(i ssa.Instruction, v ssa.Value) {
 		_, call := i.(ssa.CallInstruction)
+		_, deferred := i.(*ssa.Defer)
 		free, _ := FreedIn(f.Func, i, v)
-		later = later || free != nil || bound(f, i)
-		if call && slices.ContainsFunc(f.Acts(i, v), func(a pointsto.Act) bool {
+		lets := free != nil || bound(f, i)
+		if lets || call && slices.ContainsFunc(f.Acts(i, v), func(a pointsto.Act) bool {
 			return (a.Op == pointsto.Free || a.Op == pointsto.Later || a.Op == pointsto.Last) && a.When.Cond == effect.Always
 		}) {
-			_, deferred := i.(*ssa.Defer)
-			later = later || deferred && ir.Before(i, s)
+			before = before || (lets || deferred) && ir.Before(i, s)
 			frees = append(frees, i)
 		}
 	})
-	return later || len(frees) > 0 && !slices.ContainsFunc(ir.Returns(f.SSA), func(r *ssa.Return) bool { return ir.Leads(s, r, frees...) })
+	return before || len(frees) > 0 && misses(f, s, frees) == nil
 }
 
-// elsewhere notes that a call frees what is in a field of a struct that somebody else has made, in no method
-// of the type.
-func elsewhere(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
+// misses returns a return to which a way leads from an instruction past some others; nil if there is none.
+func misses(f *own.Func, from ssa.Instruction, past []ssa.Instruction) *ssa.Return {
+	for _, r := range ir.Returns(f.SSA) {
+		if ir.Leads(from, r, past...) {
+			return r
+		}
+	}
+	return nil
+}
+
+// besides notes that a call frees what is in a field of a struct that somebody else has made, on all ways
+// through a function that is no method of the type.
+func besides(put map[*types.Var]*stores, f *own.Func, i ssa.Instruction) {
 	for _, a := range freedBy(f, i) {
 		load, ok := a.X.(*ssa.UnOp)
-		if !setBy(f, a) && !methodOn(f.SSA, Named(a.X.Type())) && !(ok && captured(load.X)) {
+		always := misses(f, f.SSA.Blocks[0].Instrs[0], []ssa.Instruction{i}) == nil
+		if always && !setBy(f, a) && !methodOn(f.SSA, Named(a.X.Type())) && !(ok && captured(load.X)) {
 			p := at(put, fieldOf(a), i)
 			p.free = append(p.free, f.SSA)
 		}
