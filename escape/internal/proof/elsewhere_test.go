@@ -419,6 +419,7 @@ func f(t *table) {
 `, "const other = 1", "const size = 1", elsewhereWords},
 		{"one that is a part of a condition", counted("if n > 3 && !debug { xs[n] = b; add(2, size) }; " + first + "println(min(n, 3))"),
 			"const debug, size = true, 0", "func min(n, m int) int { return kept(n) }", elsewhereWords},
+		{"one that is a factor", counted(first + "xs[1].Use(); println(n * size)"), "const other = 0", "const size = 0", elsewhereWords},
 		{"a method that comes before a promoted one", embeds("d.Sum()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
 		{"one that is bound", embeds("s := d.Sum; s()"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},
 		{"one of an expression", embeds("(*dev).Sum(d)"), "func (d dev) Len()", "func (d dev) Sum()", elsewhereWords},

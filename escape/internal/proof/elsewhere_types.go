@@ -22,8 +22,8 @@ func (c *checker) anew(t types.Type) bool {
 }
 
 func (c *checker) isAnew(n *types.TypeName) bool {
-	if n.Pkg() != c.pkg {
-		return c.elsewhere(n).Declared
+	if n.Pkg() != c.pkg && n.Pkg() != nil {
+		return c.elsewhere(n).Declared || ofMachine(n)
 	}
 	return c.unlike(n.Name())
 }

@@ -144,10 +144,7 @@ func idle(n ast.Node, info *types.Info) (out []ast.Expr) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.RangeStmt:
-			t := info.TypeOf(x.X)
-			if p, ok := t.Underlying().(*types.Pointer); ok {
-				t = p.Elem()
-			}
+			t := pointed(info.TypeOf(x.X))
 			if v, ok := x.Value.(*ast.Ident); inPlace(t) && (x.Value == nil || ok && v.Name == "_") {
 				out = append(out, x.X)
 			}
@@ -198,8 +195,8 @@ func (a ahead) is(id *ast.Ident) bool {
 	return ours
 }
 
-// fresh reports whether x is one of those and leads to what a call made that cannot fail: nobody else has it,
-// so it makes no difference when it is read.
+// fresh reports whether x is one of those and leads to what a call made that cannot fail. By the words of
+// owned nobody else has it, and it is not nil, so it makes no difference when it is read.
 func (a ahead) fresh(x ast.Expr) bool {
 	id, _ := x.(*ast.Ident)
 	call, _ := a.ours[id].(*ast.CallExpr)

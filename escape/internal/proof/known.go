@@ -156,7 +156,8 @@ func (g *graph) test(cond ssa.Value) (a atom, value byte, is bool) {
 	return atom{cond, isTrue}, yes, true
 }
 
-// code numbers constants that are compared; nothing: there are too many, or it is no whole number or bool.
+// code numbers constants that are compared; nothing: there are too many, or it is no bool, and no whole
+// number that is less than each limit.
 func (g *graph) code(c *ssa.Const) byte {
 	switch {
 	case c.Value == nil:
@@ -168,7 +169,7 @@ func (g *graph) code(c *ssa.Const) byte {
 		return yes
 	case c.Value.Kind() == constant.Bool:
 		return no
-	case c.Value.Kind() != constant.Int:
+	case c.Value.Kind() != constant.Int || constant.BitLen(c.Value) > 30:
 		return nothing
 	}
 	codes := g.knows.codes
@@ -242,7 +243,7 @@ func (g *graph) pointers() (out []*ssa.Alloc) {
 		}
 		for _, b := range m.Bindings {
 			a, ok := b.(*ssa.Alloc)
-			if ok && isPointer(a.Type().Underlying().(*types.Pointer).Elem()) && isReturned(a) {
+			if ok && isReference(a.Type().Underlying().(*types.Pointer).Elem()) && isReturned(a) {
 				out = append(out, a)
 			}
 		}
@@ -261,7 +262,8 @@ func isReturned(a *ssa.Alloc) bool {
 	})
 }
 
-func isPointer(t types.Type) bool {
+// isReference reports whether a value of type t is nil, or leads to memory as a whole.
+func isReference(t types.Type) bool {
 	switch t.Underlying().(type) {
 	case *types.Pointer, *types.Slice:
 		return true
@@ -270,7 +272,7 @@ func isPointer(t types.Type) bool {
 }
 
 // orNil reports whether of variables of type t is known whether they are nil.
-func orNil(t types.Type) bool { return isError(t) || isPointer(t) }
+func orNil(t types.Type) bool { return isError(t) || isReference(t) }
 
 // flags returns the variables of bools, numbers, errors and pointers to which nothing happens but that they
 // are set, bools and numbers to constants, and read, and that literals of the family which run in order

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// platform has the constants of the standard library that are others on another machine, by package; where it
-// names none it is all of them.
+// platform has the constants and types of the standard library that are others on another machine, by
+// package; where it names none it is all of them.
 var platform = map[string][]string{
 	"math":          {"MaxInt", "MinInt", "MaxUint"},
 	"math/bits":     {"UintSize"},
@@ -27,6 +27,7 @@ var platform = map[string][]string{
 	"runtime":       nil,
 	"strconv":       {"IntSize"},
 	"syscall":       nil,
+	"testing":       {"B", "F", "T"},
 }
 
 // otherwise reports whether a name in a function may mean something else in other builds. Of one that is not
@@ -69,13 +70,14 @@ func (c *checker) another(n ast.Node, edited bool, nothing map[ast.Node]bool) bo
 	case *ast.CallExpr: // callees know nothing of a number or a text, but may free where a flag is set
 		for _, a := range n.Args {
 			v := c.info.Types[a].Value
-			nothing[a] = v != nil && v.Kind() != constant.Bool && c.info.Types[n.Fun].IsValue()
+			nothing[a] = nothing[a] || v != nil && v.Kind() != constant.Bool && c.info.Types[n.Fun].IsValue()
 		}
 		return c.machine(n) || c.parts(n.Fun)
-	case *ast.BinaryExpr: // sizes of memory: no product is looked into
+	case *ast.BinaryExpr: // sizes of memory: no product is looked into, but where the size is all of it
 		if n.Op == token.MUL && c.info.Types[n].Value == nil {
-			c.constant(n.X, nothing)
-			c.constant(n.Y, nothing)
+			for _, x := range []ast.Expr{n.X, n.Y} {
+				nothing[c.converted(x)] = c.machine(c.converted(x))
+			}
 		}
 	case *ast.RangeStmt:
 		return c.parts(n.X)
@@ -249,9 +251,23 @@ func (c *checker) spreads(o types.Object) bool {
 	if o == nil || o.Pkg() == nil || o.Pkg() == c.pkg {
 		return c.away.varying[o]
 	}
-	names, some := platform[o.Pkg().Path()]
 	_, isConst := o.(*types.Const)
-	return some && isConst && (names == nil || slices.Contains(names, o.Name())) || c.elsewhere(o).Varies
+	return isConst && ofMachine(o) || c.elsewhere(o).Varies
+}
+
+// ofMachine reports whether a constant or a type of another package is on the list.
+func ofMachine(o types.Object) bool {
+	names, some := platform[o.Pkg().Path()]
+	return some && (names == nil || slices.Contains(names, o.Name()))
+}
+
+// converted returns what is converted in an expression.
+func (c *checker) converted(x ast.Expr) ast.Expr {
+	x = ast.Unparen(x)
+	if call, ok := x.(*ast.CallExpr); ok && c.info.Types[call.Fun].IsType() {
+		return c.converted(call.Args[0])
+	}
+	return x
 }
 
 // machine reports whether a number is computed that is another one on another machine: of all bits of a word,

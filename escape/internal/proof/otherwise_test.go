@@ -17,6 +17,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"syscall"
 	"unsafe"
 )
 
@@ -26,8 +27,11 @@ var (
 	_ = os.Exit
 	_ = runtime.GC
 	_ = strconv.Itoa
+	_ syscall.Errno
 	_ unsafe.Pointer
 )
+
+type ticks [unsafe.Sizeof(syscall.Timeval{}) / 16]int
 
 const word = 32 << (^uint(0) >> 63)
 
@@ -64,14 +68,16 @@ func f(n int) {
 		`if runtime.GOOS == "windows" { look(n) }`, `switch runtime.GOOS { case "windows": look(n) }`,
 		"switch { case word == 64 && n > 3: look(n) }",
 		"m := int64(math.MaxInt32); look(int(m))", "m := ^uint8(0); look(int(m))", "m := ^uint(n); look(int(m))",
-		"m := -uint(n); look(int(m))"} {
+		"m := -uint(n); look(int(m))", "look(n * 2)"} {
 		t.Run(right, func(t *testing.T) { assert.False(t, withheld(right, "1")) })
 	}
 	t.Run("a size that is kept", func(t *testing.T) { assert.True(t, withheld("m := strconv.IntSize; look(m)", "1")) })
 	t.Run("a limit by a name of its own", func(t *testing.T) {
 		assert.True(t, withheld("const most uint = math.MaxUint", "most>>63"))
 	})
-	for _, wrong := range []string{"strconv.IntSize/64", "bits.UintSize/64", "word/64", "unsafe.Sizeof(a)/16",
+	t.Run("a factor that is no size", func(t *testing.T) { assert.True(t, withheld("look(n * strconv.IntSize)", "1")) })
+	for _, wrong := range []string{"len(syscall.FdSet{}.Bits)/64", "unsafe.Sizeof(syscall.Timeval{})/16", "len(ticks{})",
+		"strconv.IntSize/64", "bits.UintSize/64", "word/64", "unsafe.Sizeof(a)/16",
 		"math.MaxInt>>62", "len(runtime.GOARCH)/4", "os.PathSeparator/47", "^uint(0)>>63", "^uintptr(0)>>63",
 		"uint(math.MaxUint)>>63", "1-int(math.MaxInt)%7", "len(words{})", "unsafe.Alignof(n)/8", "unsafe.Offsetof(struct{p *int; n int}{}.n)/8"} {
 		t.Run(wrong, func(t *testing.T) { assert.True(t, withheld("", wrong)) })

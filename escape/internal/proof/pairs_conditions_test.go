@@ -522,4 +522,29 @@ func f(c bool) {
 	} //O
 }
 `, "it is not shown that another free"},
+	{"a number that is less than each limit", `
+func f(n int) {
+	b := Make()
+	k := 1<<30 - 1
+	if n > 3 {
+		k = 7
+	}
+	if k == 1<<29 {
+		global = b
+	}
+	b.Free() //F
+}
+`, `
+func f(n int) {
+	b := Make()
+	k := 1<<63 - 1
+	if n > 3 {
+		k = 7
+	}
+	if k == 1<<31 - 1 {
+		global = b
+	}
+	b.Free() //F
+}
+`, "handed to somebody"},
 }

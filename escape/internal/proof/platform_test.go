@@ -3,6 +3,7 @@
 package proof
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,14 +18,14 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestPlatform compares the constants of the standard library on five machines with what the proof knows of
-// them.
+// TestPlatform compares the constants of the standard library, and the sizes of its types where words are as
+// long, on six machines with what the proof knows of them.
 func TestPlatform(t *testing.T) {
-	numbers := map[*types.Const]string{} // of the first
-	byName := map[string]*types.Const{}
-	others := map[*types.Const]bool{}
+	numbers := map[string]string{} // of the first
+	byName := map[string]types.Object{}
+	others := map[string]bool{}
 	for _, env := range []string{"GOOS=linux GOARCH=amd64", "GOOS=windows GOARCH=386", "GOOS=plan9 GOARCH=arm",
-		"GOOS=darwin GOARCH=arm64", "GOOS=linux GOARCH=mips"} {
+		"GOOS=darwin GOARCH=arm64", "GOOS=linux GOARCH=mips", "GOOS=windows GOARCH=amd64"} {
 		pkgs, err := packages.Load(&packages.Config{
 			Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps |
 				packages.NeedSyntax | packages.NeedTypesSizes,
@@ -42,32 +43,41 @@ func TestPlatform(t *testing.T) {
 		require.NoError(t, err)
 		for _, p := range pkgs {
 			for _, name := range p.Types.Scope().Names() {
-				k, ok := p.Types.Scope().Lookup(name).(*types.Const)
-				if !ok || !k.Exported() || strings.Contains(p.PkgPath, "internal/") ||
-					strings.HasPrefix(p.PkgPath, "vendor/") {
+				o := p.Types.Scope().Lookup(name)
+				if !o.Exported() || strings.Contains(p.PkgPath, "internal/") || strings.HasPrefix(p.PkgPath, "vendor/") {
 					continue
 				}
-				full := p.PkgPath + "." + name
-				if first := byName[full]; first == nil {
-					byName[full], numbers[k] = k, k.Val().ExactString()
-				} else if numbers[first] != k.Val().ExactString() {
-					others[first] = true
+				of, is := p.PkgPath+"."+name, ""
+				switch o := o.(type) {
+				case *types.Const:
+					is = o.Val().ExactString()
+				case *types.TypeName:
+					if n, ok := o.Type().(*types.Named); !ok || n.TypeParams().Len() > 0 {
+						continue
+					}
+					word := p.TypesSizes.Sizeof(types.Typ[types.Uintptr])
+					of, is = fmt.Sprint(of, " ", word), fmt.Sprint(p.TypesSizes.Sizeof(o.Type()))
+				default:
+					continue
 				}
+				if byName[of] == nil {
+					byName[of], numbers[of] = o, is
+				}
+				others[of] = others[of] || numbers[of] != is
 			}
 		}
 	}
-	c := newChecker(&Input{})
 	var unknown, needless []string
-	for full, k := range byName {
-		switch knows := c.spreads(k); {
-		case others[k] && !knows:
-			unknown = append(unknown, full)
-		case knows && !others[k] && platform[k.Pkg().Path()] != nil:
-			needless = append(needless, full)
+	for of, o := range byName {
+		switch knows := ofMachine(o); {
+		case others[of] && !knows:
+			unknown = append(unknown, of)
+		case knows && !others[of] && platform[o.Pkg().Path()] != nil:
+			needless = append(needless, of)
 		}
 	}
 	slices.Sort(unknown)
 	assert.Empty(t, unknown)
 	assert.Empty(t, needless)
-	assert.Greater(t, len(byName), 3000)
+	assert.Greater(t, len(byName), 5000)
 }
