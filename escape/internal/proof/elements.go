@@ -72,7 +72,7 @@ func (g *graph) putOnce(o *object) bool {
 			}
 			continue
 		}
-		e := g.f.c.entry(i)
+		e := g.f.entry(i)
 		if k != nil {
 			e = k.entry
 		}

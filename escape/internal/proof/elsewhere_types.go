@@ -58,29 +58,24 @@ func (c *checker) inOrder(x *ast.CompositeLit) bool {
 // sized reports whether n is a constant that is computed of what is of such a type: its size, or its sign; or
 // of the limit of a word.
 func (c *checker) sized(n ast.Node) bool {
-	x, ok := n.(ast.Expr)
-	if !ok || c.info.Types[x].Value == nil {
-		return false
-	}
-	switch x := x.(type) {
+	computes := false
+	switch x := n.(type) {
 	case *ast.BinaryExpr:
+		computes = c.info.Types[x].Value != nil
 	case *ast.CallExpr:
-		if c.info.Types[x.Fun].IsType() {
-			return false
-		}
+		computes = c.info.Types[x].Value != nil && !c.info.Types[x.Fun].IsType()
 	case *ast.UnaryExpr:
-		if x.Op != token.XOR {
-			return false
-		}
-	default:
+		computes = c.info.Types[x].Value != nil && x.Op == token.XOR
+	}
+	if !computes {
 		return false
 	}
-	for n := range ast.Preorder(x) {
+	for n := range ast.Preorder(n) {
 		if y, ok := n.(ast.Expr); ok && c.parts(y) {
 			return true
 		}
 	}
-	return c.limits(x)
+	return c.limits(n)
 }
 
 // renamed reports whether n is another name for a type, and other builds declare it, too.

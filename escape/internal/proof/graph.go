@@ -180,7 +180,7 @@ func (g *graph) add(fn *ssa.Function) {
 			if c := callOf(i); c != nil {
 				g.calls[c] = g.called(c)
 			} else {
-				g.points[n].entry = g.f.c.entry(i)
+				g.points[n].entry = g.f.entry(i)
 			}
 			if d, ok := i.(*ssa.Defer); ok {
 				owner := fn

@@ -62,7 +62,7 @@ func (g *graph) entryOf(i ssa.Instruction) *entry {
 	if c := callOf(i); c != nil {
 		return g.calls[c].entry
 	}
-	return g.f.c.entry(i)
+	return g.f.entry(i)
 }
 
 // findOrder collects, for each call of a function, what its statement does besides, where that reads memory.

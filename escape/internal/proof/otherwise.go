@@ -305,18 +305,19 @@ func (c *checker) limits(n ast.Node) bool {
 // limit reports whether an expression is the greatest or the least int or uint: where it is another number,
 // that is no index, and the limit still.
 func (c *checker) limit(x ast.Expr) bool {
-	v := c.info.Types[x]
-	t, _ := v.Type.(*types.Basic)
-	if v.Value == nil || t == nil || t.Kind() != types.Int && t.Kind() != types.Uint {
-		return false
-	}
+	name := x
 	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.SUB {
-		x = u.X
+		name = u.X
 	}
-	s, ok := x.(*ast.SelectorExpr)
+	s, ok := name.(*ast.SelectorExpr)
 	if !ok {
 		return false
 	}
 	k, ok := c.info.Uses[s.Sel].(*types.Const)
-	return ok && k.Pkg().Path() == "math"
+	if !ok || k.Pkg().Path() != "math" {
+		return false
+	}
+	v := c.info.Types[x]
+	t, _ := v.Type.(*types.Basic)
+	return v.Value != nil && t != nil && (t.Kind() == types.Int || t.Kind() == types.Uint)
 }

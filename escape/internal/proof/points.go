@@ -77,6 +77,7 @@ type family struct {
 	theirs  mask           // operands of the root that are taken for what their library made
 	asked   mask           // those of which it would matter
 	handing *ssa.Parameter // an operand of the root that is taken for a function which only borrows
+	entries map[ssa.Instruction]*entry
 	locations
 }
 
@@ -109,8 +110,9 @@ const (
 // newFamily collects the functions of a family and finds what leads where, if some operands of the root are
 // taken for their library's, and one perhaps for a function which only borrows.
 func (c *checker) newFamily(root *ssa.Function, theirs mask, handing *ssa.Parameter) *family {
-	f := &family{c: c, root: root, theirs: theirs, handing: handing, member: map[*ssa.Function]bool{}, locations: locations{elemID: map[elem]int{},
-		made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}, owns: map[ssa.Value]Result{}}}
+	f := &family{c: c, root: root, theirs: theirs, handing: handing, member: map[*ssa.Function]bool{},
+		entries: map[ssa.Instruction]*entry{}, locations: locations{elemID: map[elem]int{},
+			made: map[key]*object{}, vals: map[key]*set{}, rets: map[*ssa.Function][]set{}, owns: map[ssa.Value]Result{}}}
 	var collect func(fn *ssa.Function)
 	collect = func(fn *ssa.Function) {
 		f.fns = append(f.fns, fn)
@@ -187,7 +189,7 @@ func (f *family) solve() {
 		case *ssa.DebugRef, *ssa.If, *ssa.Jump, *ssa.RunDefers:
 			continue
 		default:
-			e = f.c.entry(i)
+			e = f.entry(i)
 		}
 		instrs, entries = append(instrs, i), append(entries, e)
 	}

@@ -49,7 +49,7 @@ func (w *walker) races(r *ssa.DebugRef, s *set) {
 		read.union(w.f.of(r.X))
 	}
 	if i, ok := r.X.(ssa.Instruction); ok && callOf(i) == nil {
-		for _, x := range w.f.c.entry(i).reads {
+		for _, x := range w.f.entry(i).reads {
 			read.union(w.f.of(x))
 		}
 	}

@@ -79,7 +79,16 @@ type altered struct {
 // noEntry is what an instruction does that is in the table and changes no set by itself.
 var noEntry = new(entry)
 
-// entry returns what an instruction does that is no call.
+// entry returns what an instruction of a family does that is no call.
+func (f *family) entry(i ssa.Instruction) *entry {
+	e := f.entries[i]
+	if e == nil {
+		e = f.c.entry(i)
+		f.entries[i] = e
+	}
+	return e
+}
+
 func (c *checker) entry(i ssa.Instruction) *entry {
 	switch i.(type) {
 	case *ssa.DebugRef, *ssa.Jump, *ssa.If, *ssa.RunDefers, *ssa.Return, *ssa.MakeClosure:
