@@ -73,7 +73,7 @@ func (pl *planner) deferredAt(t own.Token, late []ssa.Value, gap *ir.Place) []*s
 		}
 	}
 	p := pl.pointAt(node, at)
-	if p == nil || len(late) > 0 {
+	if p == nil || p.Status(t)&own.Owned == 0 || len(late) > 0 { // it frees what is there by then
 		return nil
 	}
 	ends := map[own.Token]bool{} // of which no free is planned
