@@ -106,6 +106,11 @@ func write(name, text string) error {
 	return os.WriteFile(name, []byte(text), 0o644)
 }
 
+// environment is that of the go command in the module: what it needs is here.
+func environment() []string {
+	return append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+}
+
 // command runs a command in the module; status says how it ended, 127 that it hung.
 func (t *trial) command(
 	ctx context.Context, limit time.Duration, name string, args ...string,
@@ -114,7 +119,7 @@ func (t *trial) command(
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = t.dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+	cmd.Env = environment()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
