@@ -27,8 +27,7 @@ type region struct {
 func (g *Group) findRegion() {
 	r := &region{index: map[int]int{}, entry: map[int]bool{}, liveIn: g.liveness()}
 	g.region = r
-	in := g.asked()
-	graph := g.f.Graph
+	graph, in := g.f.Graph, g.asked()
 	for n := range r.liveIn {
 		in[n] = true
 	}
@@ -46,11 +45,13 @@ func (g *Group) findRegion() {
 		}
 	}
 	edge := slices.Collect(maps.Keys(in))
-	for range 8 { // so far behind its end it finds a place, or none
+	for range 8 { // so many blocks behind its end it finds a place, or none
 		next := []int{}
-		for _, n := range edge {
-			for _, s := range graph.Succs[n] {
-				if p, _ := graph.Next(s, 0); p == nil && !in[s] {
+		for k := 0; k < len(edge); k++ {
+			for _, s := range graph.Succs[edge[k]] {
+				if p, _ := graph.Next(s, 0); p == nil && !in[s] && graph.Nodes[s].First > 0 {
+					edge = append(edge, s) // the same block goes on
+				} else if p == nil && !in[s] {
 					next = append(next, s)
 				}
 				in[s] = true
@@ -62,8 +63,7 @@ func (g *Group) findRegion() {
 	for k, n := range r.nodes {
 		r.index[n] = k
 	}
-	r.graph = &flow.Graph{Succs: make([][]int, len(r.nodes))}
-	r.outs = make([][]int, len(r.nodes))
+	r.graph, r.outs = &flow.Graph{Succs: make([][]int, len(r.nodes))}, make([][]int, len(r.nodes))
 	for k, n := range r.nodes {
 		for out, s := range graph.Succs[n] {
 			if in[s] {

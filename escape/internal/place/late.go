@@ -1,6 +1,7 @@
 package place
 
 import (
+	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -39,11 +40,12 @@ const (
 func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
 	var ends []*ending
 	var all []*ssa.Call
+	rooms := text.Rooms(frees)
 	for _, g := range f.Groups {
 		if g.Why() != "" || slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Parts }) {
 			continue // or somebody who has a part of it may use that still
 		}
-		e := &ending{pl: newPlanner(p, f, g, text), frees: frees, defers: map[*pointsto.Site][]ssa.Instruction{},
+		e := &ending{pl: newPlanner(p, f, g, text), frees: frees, rooms: rooms, defers: map[*pointsto.Site][]ssa.Instruction{},
 			at: map[own.Token]map[[2]int]bool{}, reach: map[own.Token]map[int]bool{}}
 		if e.look() {
 			ends = append(ends, e)
@@ -138,9 +140,17 @@ func (e *ending) late(spots map[own.Token][]*spot) (out []*ssa.Call) {
 	return out
 }
 
+// room returns the part of its statement behind which a spot has room; nil if it stands where it is.
+func (e *ending) room(s *spot) ast.Expr {
+	if s.since == nil {
+		return nil
+	}
+	return e.rooms(s.since.after, s.name)
+}
+
 // rightBefore reports whether nothing happens between a spot and an instruction, but that operands are read.
 func (e *ending) rightBefore(s *spot, node, at int) bool {
-	if s.at.Place == nil || s.node != node {
+	if s.at.Place == nil || s.node != node || e.room(s) != nil {
 		return false
 	}
 	_, from, _ := e.pl.f.Graph.Where(s.at.Place.At)
@@ -161,6 +171,7 @@ type ending struct {
 	calls   []*ssa.Call                          // that free it now
 	defers  map[*pointsto.Site][]ssa.Instruction // that free it when the function ends
 	frees   []Free                               // that are planned beside these
+	rooms   func(ssa.Instruction, Name) ast.Expr // for what is due inside of a statement, once these are written
 	literal bool                                 // a literal does
 	again   bool                                 // all of them may be repeated
 	at      map[own.Token]map[[2]int]bool        // by node and index: where it is freed now

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"go/ast"
 	"go/token"
 	"slices"
 
@@ -41,15 +42,21 @@ func (e *ending) between(early *planner, s *spot, t own.Token) *Late {
 	if at := e.inLoop(t); at.IsValid() {
 		return &Late{Site: site, Cause: InLoop, At: at}
 	}
-	if s.at.Place == nil || s.at.Deferred || e.planned(s.at, t) {
+	part := e.room(s)
+	if s.at.Place == nil && part == nil || s.at.Deferred || e.planned(s.at, t) {
 		return nil
 	}
 	graph := e.pl.f.Graph
 	made, madeAt, _ := e.pl.f.Where(site.Value)
-	node, at, _ := graph.Where(s.at.Place.At)
 	seen := map[int]bool{}
 	type item struct{ node, at int }
-	for open := []item{{node, at + 1}}; len(open) > 0; {
+	var from item
+	if part != nil {
+		from = item{s.since.from.Node, s.since.from.At}
+	} else {
+		from.node, from.at, _ = graph.Where(s.at.Place.At)
+	}
+	for open := []item{from}; len(open) > 0; {
 		it := open[len(open)-1]
 		open = open[:len(open)-1]
 		over := false
@@ -61,7 +68,7 @@ func (e *ending) between(early *planner, s *spot, t own.Token) *Late {
 				over = true
 				break
 			}
-			if l := e.slow(graph.Nodes[it.node].Instrs[i]); l != nil && e.after(t, it.node, i+1) {
+			if l := e.slow(graph.Nodes[it.node].Instrs[i]); l != nil && !within(part, l.At) && e.after(t, it.node, i+1) {
 				l.Site = site
 				return l
 			}
@@ -82,6 +89,8 @@ func (e *ending) between(early *planner, s *spot, t own.Token) *Late {
 	}
 	return nil
 }
+
+func within(e ast.Expr, pos token.Pos) bool { return e != nil && e.Pos() <= pos && pos < e.End() }
 
 // slow returns what an instruction does that takes long; nil if nothing is known of that.
 func (e *ending) slow(i ssa.Instruction) *Late {

@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"slices"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/lastuse/lastuse/escape/internal/place"
 	"github.com/lastuse/lastuse/escape/internal/rewrite"
 )
@@ -22,7 +24,10 @@ func (d *draft) between() (why string) {
 	for _, s := range d.order {
 		for _, list := range s.of {
 			for _, fr := range list[:1] {
-				if h, k := d.itemOf(fr); k >= 0 {
+				if fr.Since == nil {
+					continue
+				}
+				if h, k := d.itemOf(fr.Since.After, fr.Name); k >= 0 {
 					rooms[fr.Since] = room{h, k}
 					found[fr.Since]++
 				}
@@ -63,25 +68,43 @@ func (d *draft) between() (why string) {
 
 func within(n ast.Node, pos token.Pos) bool { return n.Pos() <= pos && pos < n.End() }
 
-// itemOf returns the hoist, and the expression of it, behind which a free may stand; -1 if it has to stand
-// where it is planned.
-func (d *draft) itemOf(fr *Free) (*rewrite.Hoist, int) {
-	if fr.Since == nil || fr.Name.Result != nil && fr.Name.Var != nil {
-		return nil, -1
-	}
-	pos := fr.Since.After.Pos()
-	for _, h := range d.live {
-		if !within(h.Stmt, pos) || h.Items[0].Of > 0 {
-			continue
-		}
-		if call, _ := d.u.call(fr.Name.Result); call != nil && within(h.Stmt, call.Pos()) && h.Named(call, 0) == "" {
-			return nil, -1
-		}
-		for k, x := range h.Items { // in the order in which they are evaluated
-			if within(x.Expr, pos) {
-				return h, k
+// Rooms drafts the names of frees once it is asked.
+func (s scribe) Rooms(frees []place.Free) func(ssa.Instruction, place.Name) ast.Expr {
+	var d *draft
+	return func(after ssa.Instruction, n place.Name) ast.Expr {
+		if d == nil {
+			d = newDraft(s.editor, s.unit(s.f))
+			for _, fr := range frees {
+				d.names(fr.Name, d.spot(fr.At))
 			}
 		}
+		h, k := d.itemOf(after, n)
+		if k < 0 {
+			return nil
+		}
+		return h.Items[k].Expr
 	}
-	return nil, -1
+}
+
+// itemOf returns the hoist, and the expression of it, behind which a free by a name may stand that is due
+// since an instruction; -1 if it has to stand where it is planned.
+func (d *draft) itemOf(after ssa.Instruction, n place.Name) (*rewrite.Hoist, int) {
+	if n.Result != nil && n.Var != nil {
+		return nil, -1
+	}
+	pos := after.Pos()
+	var in *rewrite.Hoist // of the innermost statement
+	for stmt, h := range d.live {
+		if within(stmt, pos) && (in == nil || in.Stmt.Pos() < stmt.Pos()) {
+			in = h
+		}
+	}
+	if in == nil || in.Items[0].Of > 0 {
+		return nil, -1
+	}
+	if call, _ := d.u.call(n.Result); call != nil && within(in.Stmt, call.Pos()) && in.Named(call, 0) == "" {
+		return nil, -1
+	}
+	// They are in the order in which they are evaluated.
+	return in, slices.IndexFunc(in.Items, func(x rewrite.Item) bool { return within(x.Expr, pos) })
 }

@@ -414,10 +414,14 @@ type draft struct {
 	imports []*part // that are needed for the first time
 }
 
+func newDraft(e *editor, u *unit) *draft {
+	return &draft{editor: e, u: u, hoists: rewrite.NewHoists(u.fn, u.src), live: map[ast.Stmt]*rewrite.Hoist{},
+		named: map[ast.Stmt]*part{}, spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
+}
+
 // unitEdits returns the edits of one unit, or why it has none.
 func (e *editor) unitEdits(u *unit, funcs []*Func) ([]analysis.TextEdit, []*part, string) {
-	d := &draft{editor: e, u: u, hoists: rewrite.NewHoists(u.fn, u.src), live: map[ast.Stmt]*rewrite.Hoist{},
-		named: map[ast.Stmt]*part{}, spots: map[place.Where]*spot{}, saved: map[place.Name]string{}}
+	d := newDraft(e, u)
 	var frees []*Free
 	for _, f := range funcs {
 		for _, fr := range f.Frees {
