@@ -28,7 +28,7 @@ func (f *Func) advance(e *editor, lates []*place.Late) {
 		l := &Late{Late: of, No: unmoved[of.No]}
 		f.Lates = append(f.Lates, l)
 		if l.No == "" {
-			l.No = e.stuck(e.unit(f.SSA), of)
+			l.No = e.stuck(f, l)
 		}
 		for _, s := range of.Sites {
 			l.No = cmp.Or(l.No, f.Kept[s])
@@ -76,11 +76,19 @@ func (f *Func) inside(e *editor, of map[*ssa.Function]*Func) {
 func (l *Late) has(s *pointsto.Site) bool { return slices.Contains(l.Sites, s) }
 
 // stuck returns why frees of the program cannot be taken out; "" if they can.
-func (e *editor) stuck(u *unit, l *place.Late) string {
+func (e *editor) stuck(f *Func, l *Late) string {
+	u := e.unit(f.SSA)
 	named := map[string]bool{}
+	var used []token.Pos
 	for _, fr := range l.Frees {
 		if fr.Name.Var != nil {
 			named[fr.Name.Var.Name()] = true
+		}
+		used = append(used, e.where(u, fr.At).At())
+	}
+	for _, fr := range f.Frees {
+		if !slices.ContainsFunc(fr.Sites, l.has) {
+			used = append(used, e.where(u, fr.At).At())
 		}
 	}
 	out := u.exprs(l.Gone)
@@ -88,7 +96,7 @@ func (e *editor) stuck(u *unit, l *place.Late) string {
 		return "a free of the program does not stand on a line of its own, or frees by no name"
 	}
 	gone := u.fn.TakenOut(u.src, out, nil)
-	if u.fn.Empties(gone) {
+	if u.fn.Empties(gone, used) {
 		return "without the free, nothing is left of what it stands in"
 	}
 	if name := u.fn.OnlyIn(gone, named); name != "" {

@@ -120,11 +120,13 @@ func (p *Package) testsNil(e ast.Expr) bool {
 	return ok
 }
 
-// Empties reports whether a block has nothing left without some statements.
-func (f *Func) Empties(gone []ast.Stmt) bool {
+// Empties reports whether a block has nothing left without some statements, and nothing is inserted there, at
+// one of the positions in used.
+func (f *Func) Empties(gone []ast.Stmt, used []token.Pos) bool {
 	return slices.ContainsFunc(gone, func(s ast.Stmt) bool {
 		b, ok := f.up[s].(*ast.BlockStmt)
-		return ok && !slices.ContainsFunc(b.List, func(x ast.Stmt) bool { return !slices.Contains(gone, x) })
+		return ok && !slices.ContainsFunc(b.List, func(x ast.Stmt) bool { return !slices.Contains(gone, x) }) &&
+			!slices.ContainsFunc(used, func(at token.Pos) bool { return b.Lbrace < at && at <= b.Rbrace })
 	})
 }
 
