@@ -68,10 +68,8 @@ func (pl *planner) runs(node int, t own.Token) []run {
 		}
 		r := &out[len(out)-1]
 		if r.spot == nil {
-			clean := func(v ssa.Value) bool { return pl.current(points, r.start, v) }
-			if r.start == 0 { // what is freed on each way there once, or what may be where ways meet
-				clean = func(v ssa.Value) bool { return pl.cleanBefore(node, v) }
-			}
+			// What is freed on each way there once; or what may be where ways meet.
+			clean := func(v ssa.Value) bool { return pl.current(node, r.start, v) }
 			r.spot = pl.spot(points, k, moment{t: t, clean: clean, due: p.Due})
 			if r.spot == nil && r.start == 0 {
 				r.spot = pl.spot(points, k, moment{t: t, clean: func(ssa.Value) bool { return true }, due: p.Due})
@@ -84,10 +82,14 @@ func (pl *planner) runs(node int, t own.Token) []run {
 	return out
 }
 
-// current reports whether, at the start of a run that does not begin with its node, a
-// value holds nothing that was due before. What a slot held before it is given something in the
-// run is what it held at the start, if it is given nothing in between.
-func (pl *planner) current(points []*own.Point, start int, v ssa.Value) bool {
+// current reports whether, at the start of a run in a node, a value holds nothing that was due before. What a
+// slot held before it is given something in the run is what it held at the start, if it is given nothing in
+// between.
+func (pl *planner) current(node, start int, v ssa.Value) bool {
+	if start == 0 {
+		return pl.cleanBefore(node, v)
+	}
+	points := pl.moves[node]
 	if m, ok := v.(*memory.Former); ok && !points[start].Sets(v) {
 		n, at, _ := pl.f.Graph.Where(m.At)
 		return n == points[start].Node && pl.clean(points[start-1], m.Slot) &&

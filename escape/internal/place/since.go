@@ -1,6 +1,7 @@
 package place
 
 import (
+	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -17,7 +18,7 @@ import (
 // One statement there may stand for them all.
 type Since struct {
 	After ssa.Instruction
-	Guard bool // as of a free
+	Guard bool // as of a free; and so it is if one of the frees behind gets a test
 	Holes bool
 	Spots int // how many frees it stands for
 }
@@ -32,13 +33,15 @@ type origin struct {
 
 // trace notes of the spots of t since when it is due.
 func (pl *planner) trace(t own.Token, spots []*spot, runs map[int][]run) {
+	nodes := pl.f.Graph.Nodes
 	for n, list := range runs {
 		for _, r := range list {
-			if r.start == 0 {
+			o := &origin{run: r, from: pl.moves[n][r.start]}
+			if r.start > 0 {
+				o.after = nodes[n].Instrs[o.from.At-1]
+			} else if o.after = logical(nodes[n].Instrs); o.after == nil {
 				continue
 			}
-			o := &origin{run: r, from: pl.moves[n][r.start]}
-			o.after = pl.f.Graph.Nodes[n].Instrs[o.from.At-1]
 			switch {
 			case r.spot != nil && slices.Contains(spots, r.spot):
 				o.spots = []*spot{r.spot}
@@ -47,11 +50,28 @@ func (pl *planner) trace(t own.Token, spots []*spot, runs map[int][]run) {
 			}
 			if pl.fits(t, o) {
 				for _, s := range o.spots {
-					s.since = o
+					if p := s.since; p == nil || nodes[n].Block.Dominates(nodes[p.run.node].Block) {
+						s.since = o
+					}
 				}
 			}
 		}
 	}
+}
+
+// logical returns what a logical operation of a statement gives, if some instructions begin with that: its ways
+// meet there.
+func logical(instrs []ssa.Instruction) ssa.Instruction {
+	for _, i := range instrs {
+		phi, ok := i.(*ssa.Phi)
+		if !ok {
+			break
+		}
+		if phi.Comment == token.LAND.String() || phi.Comment == token.LOR.String() {
+			return phi
+		}
+	}
+	return nil
 }
 
 // ahead lists the spots of the runs in which one that begins in a node goes on; none if not all have one, or
@@ -95,7 +115,7 @@ func (pl *planner) fits(t own.Token, o *origin) bool {
 		return false
 	}
 	s := o.spots[0]
-	clean := func(v ssa.Value) bool { return pl.current(pl.moves[o.run.node], o.run.start, v) }
+	clean := func(v ssa.Value) bool { return pl.current(o.from.Node, o.run.start, v) }
 	return !slices.ContainsFunc(o.spots, func(q *spot) bool { return q.value != s.value || q.name != s.name }) &&
 		o.from.Is(s.value, t) && pl.frees(o.from, s.value, moment{t: t, clean: clean, due: o.from.Due}) && pl.called(s, o.after)
 }

@@ -34,7 +34,7 @@ func (d *draft) between() (why string) {
 			}
 		}
 	}
-	done := map[*place.Since]bool{}
+	texts := map[*place.Since]string{}
 	for _, s := range d.order {
 		var frees []string
 		for k, list := range s.of {
@@ -46,20 +46,19 @@ func (d *draft) between() (why string) {
 			}
 			r := rooms[of.Since]
 			s.part.hoists = append(s.part.hoists, r.h.Stmt)
+			if texts[of.Since] == "" {
+				free := of.Free
+				free.Guard, free.Holes = of.Since.Guard, of.Since.Holes
+				text, why := d.statement(d.u, free, d.called(of.Name, s), s)
+				if why != "" {
+					return why
+				}
+				texts[of.Since] = text
+				r.h.Free(r.item, text)
+			}
 			for _, fr := range list {
-				fr.Pos, fr.Edge = r.h.Stmt.Pos(), false
+				fr.Text, fr.Pos, fr.Edge = texts[of.Since], r.h.Stmt.Pos(), false
 			}
-			if done[of.Since] {
-				continue
-			}
-			done[of.Since] = true
-			free := of.Free
-			free.Guard, free.Holes = of.Since.Guard, of.Since.Holes
-			text, why := d.statement(d.u, free, d.called(of.Name, s), s)
-			if why != "" {
-				return why
-			}
-			r.h.Free(r.item, text)
 		}
 		s.frees = frees
 	}

@@ -148,7 +148,9 @@ func (f *Func) take(frees []*Free, no *Refusal) bool {
 	changed := false
 	frees = slices.DeleteFunc(slices.Clone(frees), func(fr *Free) bool {
 		if no.Nil && !fr.Guard && fr.Late == nil {
-			fr.Guard, changed = true, true
+			if fr.Guard, changed = true, true; fr.Since != nil {
+				fr.Since.Guard = true
+			}
 			return true
 		}
 		if fr.Late != nil && fr.Late.No == "" {
