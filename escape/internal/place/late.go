@@ -25,6 +25,7 @@ type Late struct {
 	Frees []Free           // in place of those that are planned without; none if there is no fix
 	Gone  []*ssa.Call      // frees of the program that they stand for
 	No    Unmoved          // why there is no fix
+	Room  bool             // it is late only where its statement gets room
 }
 
 // An Unmoved is a reason for which a late free stays where it is.
@@ -36,11 +37,14 @@ const (
 	InLiteral                // a literal frees it, and would read its name then
 )
 
+// Rooms tell, once the frees that are planned are written, behind which part of its statement there is room for
+// what is due since an instruction there and goes by a name; nil if there is none.
+type Rooms func(since ssa.Instruction, n Name) ast.Expr
+
 // Lates lists what a function frees late, of which the frees are planned.
-func Lates(p *ir.Package, f *own.Func, text Text, frees []Free) []*Late {
+func Lates(p *ir.Package, f *own.Func, text Text, frees []Free, rooms Rooms) []*Late {
 	var ends []*ending
 	var all []*ssa.Call
-	rooms := text.Rooms(frees)
 	for _, g := range f.Groups {
 		if g.Why() != "" || slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Parts }) {
 			continue // or somebody who has a part of it may use that still
@@ -82,6 +86,7 @@ func (e *ending) advance(goes func(token.Pos) bool) *Late {
 		}
 	}
 	var l *Late
+	room := true
 	for t := range own.Token(pl.g.Tokens()) {
 		var helps []*spot
 		stays := len(e.defers[pl.g.Sites[t/2]]) > 0
@@ -90,6 +95,7 @@ func (e *ending) advance(goes func(token.Pos) bool) *Late {
 				continue
 			}
 			found := e.between(early, s, t)
+			room = room && (found == nil || found.Room)
 			if found != nil && (l == nil || found.At < l.At) {
 				l = found
 			}
@@ -102,7 +108,7 @@ func (e *ending) advance(goes func(token.Pos) bool) *Late {
 	if l == nil {
 		return nil
 	}
-	l.Sites = pl.g.Sites
+	l.Sites, l.Room = pl.g.Sites, room
 	switch {
 	case e.literal:
 		l.No = InLiteral
@@ -171,11 +177,11 @@ type ending struct {
 	calls   []*ssa.Call                          // that free it now
 	defers  map[*pointsto.Site][]ssa.Instruction // that free it when the function ends
 	frees   []Free                               // that are planned beside these
-	rooms   func(ssa.Instruction, Name) ast.Expr // for what is due inside of a statement, once these are written
-	literal bool                                 // a literal does
-	again   bool                                 // all of them may be repeated
-	at      map[own.Token]map[[2]int]bool        // by node and index: where it is freed now
-	reach   map[own.Token]map[int]bool           // the nodes behind whose entry it is
+	rooms   Rooms
+	literal bool                          // a literal does
+	again   bool                          // all of them may be repeated
+	at      map[own.Token]map[[2]int]bool // by node and index: where it is freed now
+	reach   map[own.Token]map[int]bool    // the nodes behind whose entry it is
 }
 
 // gone tells of an act whether it would not be if the program freed nothing: neither the frees, nor tests of

@@ -2,7 +2,6 @@ package place
 
 import (
 	"fmt"
-	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
@@ -100,9 +99,6 @@ type Text interface {
 	Tests(n Name, at Where) bool
 	// Goes tells of a position whether it is in a statement that goes if some calls do.
 	Goes(calls []*ssa.Call) func(pos token.Pos) bool
-	// Rooms tells, if some frees are written, behind which part of its statement there is room for what is
-	// due since an instruction there and goes by a name; nil if there is none.
-	Rooms(frees []Free) func(since ssa.Instruction, n Name) ast.Expr
 	// Loop returns where the loop begins that is nearest around a position.
 	Loop(pos token.Pos) token.Pos
 }

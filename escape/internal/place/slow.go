@@ -69,7 +69,7 @@ func (e *ending) between(early *planner, s *spot, t own.Token) *Late {
 				break
 			}
 			if l := e.slow(graph.Nodes[it.node].Instrs[i]); l != nil && !within(part, l.At) && e.after(t, it.node, i+1) {
-				l.Site = site
+				l.Site, l.Room = site, part != nil
 				return l
 			}
 		}

@@ -67,14 +67,16 @@ func (d *draft) between() (why string) {
 
 func within(n ast.Node, pos token.Pos) bool { return n.Pos() <= pos && pos < n.End() }
 
-// Rooms drafts the names of frees once it is asked.
-func (s scribe) Rooms(frees []place.Free) func(ssa.Instruction, place.Name) ast.Expr {
+// rooms drafts the names of frees once it is asked.
+func (s scribe) rooms(frees []*Free) place.Rooms {
 	var d *draft
 	return func(after ssa.Instruction, n place.Name) ast.Expr {
 		if d == nil {
 			d = newDraft(s.editor, s.unit(s.f))
 			for _, fr := range frees {
-				d.names(fr.Name, d.spot(fr.At))
+				if fr.In == nil {
+					d.names(fr.Name, d.spot(fr.At))
+				}
 			}
 		}
 		h, k := d.itemOf(after, n)

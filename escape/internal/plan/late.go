@@ -175,6 +175,22 @@ func (d *draft) removals(funcs []*Func) (gone []*part) {
 	return gone
 }
 
+// crowded leaves frees where they are that are late only where their statement has room, if it has none after
+// all.
+func (f *Func) crowded(e *editor) {
+	for _, l := range f.Lates {
+		if l.No != "" || !l.Room {
+			continue
+		}
+		rooms := scribe{e, f.SSA}.rooms(f.Frees)
+		if !slices.ContainsFunc(l.Frees, func(fr place.Free) bool {
+			return fr.Since != nil && rooms(fr.Since.After, fr.Name) != nil
+		}) {
+			f.stay(l, "nothing in its statement gets a name")
+		}
+	}
+}
+
 // Unmoved says why what is found late stays; "" if its free moves, or if nothing was tried.
 func (f *Func) Unmoved(of *place.Late) string {
 	for _, l := range f.Lates {

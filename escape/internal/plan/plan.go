@@ -216,7 +216,7 @@ func (f *Func) decide(ed *editor, keep func(*pointsto.Site) string, of map[*ssa.
 		return keep(s)
 	})
 	f.unfreed(ed)
-	lates := place.Lates(ed.ir, f.Own, text, frees)
+	lates := place.Lates(ed.ir, f.Own, text, frees, text.rooms(f.Frees))
 	f.advance(ed, lates)
 	f.Findings = find.Find(f.Own, frees, f.Verdicts, lates)
 	f.keepAlive(ed)

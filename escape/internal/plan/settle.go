@@ -51,6 +51,9 @@ func (r *Result) Settle(a *Asker) {
 				f.take(f.Frees, r.refusal(withheld[0].Why))
 			}
 		}
+		for _, f := range r.Funcs {
+			f.crowded(r.ed)
+		}
 		r.Edits = r.ed.edits(r.Funcs)
 	}
 }
