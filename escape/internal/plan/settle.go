@@ -127,7 +127,9 @@ func (r *Result) meant(f *Func, v *proof.Verdict) (out []meaning) {
 		case v.Kind == proof.Deleted:
 		case !made && v.Kind == proof.Named && fr.At.Return != nil:
 			results = append(results, meaning{fr, r.ed.offset(fr)})
-		case made || strings.Join(strings.Fields(fr.Text), " ") == v.Text:
+		case made:
+			out = append(out, meaning{fr, r.ed.made(r.ed.unitOf(f, fr), fr)})
+		case strings.Join(strings.Fields(fr.Text), " ") == v.Text:
 			out = append(out, meaning{fr, r.ed.offset(fr)})
 		}
 	}
@@ -238,6 +240,20 @@ func (r *Result) within(f *Func, at spotted) bool {
 		}
 	}
 	return true
+}
+
+// made returns where in its file the name of a free is made.
+func (e *editor) made(u *unit, fr *Free) int {
+	if fr.Name.Save != nil {
+		return u.src.Off(fr.Name.Save.Pos)
+	}
+	call, _ := u.call(fr.Name.Result)
+	for _, stmt := range e.parts.of[fr].hoists {
+		if within(stmt, call.Pos()) {
+			return u.src.Off(stmt.Pos())
+		}
+	}
+	return e.offset(fr)
 }
 
 // offset returns where in its file a free stands.
