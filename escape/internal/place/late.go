@@ -37,8 +37,8 @@ const (
 	InLiteral                // a literal frees it, and would read its name then
 )
 
-// Rooms tell, once the frees that are planned are written, behind which part of its statement there is room for
-// what is due since an instruction there and goes by a name; nil if there is none.
+// Rooms tell, once the frees that are planned are written, behind which part of its statement there is room
+// for what is due since an instruction there and goes by a name; nil if there is none.
 type Rooms func(since ssa.Instruction, n Name) ast.Expr
 
 // Lates lists what a function frees late, of which the frees are planned.
@@ -49,8 +49,8 @@ func Lates(p *ir.Package, f *own.Func, text Text, frees []Free, rooms Rooms) []*
 		if g.Why() != "" || slices.ContainsFunc(g.Sites, func(s *pointsto.Site) bool { return s.Parts }) {
 			continue // or somebody who has a part of it may use that still
 		}
-		e := &ending{pl: newPlanner(p, f, g, text), frees: frees, rooms: rooms, defers: map[*pointsto.Site][]ssa.Instruction{},
-			at: map[own.Token]map[[2]int]bool{}, reach: map[own.Token]map[int]bool{}}
+		e := &ending{pl: newPlanner(p, f, g, text), frees: frees, rooms: rooms, at: map[own.Token]map[[2]int]bool{},
+			defers: map[*pointsto.Site][]ssa.Instruction{}, reach: map[own.Token]map[int]bool{}}
 		if e.look() {
 			ends = append(ends, e)
 			if e.moves() {

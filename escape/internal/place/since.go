@@ -59,8 +59,8 @@ func (pl *planner) trace(t own.Token, spots []*spot, runs map[int][]run) {
 	}
 }
 
-// logical returns what a logical operation of a statement gives, if some instructions begin with that: its ways
-// meet there.
+// logical returns what a logical operation of a statement gives, if some instructions begin with that: where
+// its ways meet.
 func logical(instrs []ssa.Instruction) ssa.Instruction {
 	for _, i := range instrs {
 		phi, ok := i.(*ssa.Phi)
