@@ -132,7 +132,7 @@ func TestOtherBuilds(t *testing.T) {
 		{"arg 0 freed repeatable", "{ b.Free(); return nil }", "arg 0 freed"},
 		{"arg 0 freed maybe", "{ b.Free(); return nil }", "arg 0 escapes"},
 		{"result 0 owned", "{ return nil }", "result 0 owned or nil"},
-		{"result 0 owned", "{ return &Buf{} }", "result 0 owned or nil"},
+		{"result 0 owned", "{ return &Buf{} }", "borrows"},
 		{"result 0 owned", "{ return shared }", "borrows"},
 		{"result 0 owned", "", "arg 0 escapes"},
 		{"result 0 is arg 0", "{ return b }", "arg 0 escapes, result 0 is arg 0 maybe"},

@@ -2,7 +2,6 @@ package calls
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -18,8 +17,8 @@ import (
 // An edit stands in a file, which may be part of builds that are not seen. What those have
 // in place of a function is declared under its name, and calls of the function do what any
 // of its bodies may do: an operand that another body mentions may go anywhere, unless it
-// is freed here always, so that nobody frees it again; a result is owned only if the other
-// body makes it where it returns it.
+// is freed here always, so that nobody frees it again; a result, or a part of it, is owned only
+// if the other body returns nil instead.
 type Elsewhere struct {
 	names   map[string]bool
 	unkeyed bool
@@ -159,14 +158,13 @@ func (e *Elsewhere) every(fn *types.Func, s *effect.Summary) *effect.Summary {
 			}
 		}
 		for i := range c.Results {
-			switch r := &c.Results[i]; {
-			case r.Owned.Cond == effect.Never:
-			case makes(d, i, len(c.Results)):
+			r := &c.Results[i]
+			if returnsNil(d, i, len(c.Results)) {
 				r.Nil = true
-			default:
-				r.Owned, r.Nil = effect.When{}, false
+			} else {
+				r.Owned, r.Nil, r.Parts = effect.When{}, false, nil
 			}
-			c.Results[i].Must, c.Results[i].Hands = false, effect.Hands{}
+			r.Must, r.Hands = false, effect.Hands{}
 		}
 	}
 	return &c
@@ -209,34 +207,20 @@ func mentions(body *ast.BlockStmt, name string) bool {
 	return found
 }
 
-// makes reports whether each return of a body gives nothing or something new as result i of n.
-func makes(d twin, i, n int) bool {
+// returnsNil reports whether each return of a body gives nil as result i of n.
+func returnsNil(d twin, i, n int) bool {
 	if d.Body == nil {
 		return false
 	}
-	ok := true
+	is := true
 	ast.Inspect(d.Body, func(x ast.Node) bool {
 		switch x := x.(type) {
 		case *ast.FuncLit:
 			return false
 		case *ast.ReturnStmt:
-			ok = ok && len(x.Results) == n && isNew(x.Results[i])
+			is = is && len(x.Results) == n && types.ExprString(x.Results[i]) == "nil"
 		}
-		return ok
+		return is
 	})
-	return ok
-}
-
-// isNew reports whether e, whose names are not resolved, is nil or a value made here.
-func isNew(e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return e.Name == "nil"
-	case *ast.CompositeLit:
-		return len(e.Elts) == 0
-	case *ast.UnaryExpr:
-		lit, ok := ast.Unparen(e.X).(*ast.CompositeLit)
-		return e.Op == token.AND && ok && len(lit.Elts) == 0
-	}
-	return false
+	return is
 }

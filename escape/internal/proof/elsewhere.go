@@ -203,7 +203,8 @@ func Elsewhere(s *Source) (out map[types.Object]Away, err error) {
 }
 
 // everywhere returns what a function of the package does, whichever build it is in, where s is what it does
-// in this one. What frees an operand here may do more there.
+// in this one. What frees an operand here may do more there. What it makes here it may have from others there,
+// or make in part, or twice; only if it returns nil there, nobody has that.
 func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 	name := localName(fn)
 	all := c.away.funcs[name]
@@ -214,9 +215,13 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 	for _, d := range all {
 		operands := operandNames(d)
 		t := *s
-		t.Params, t.Where, t.Theirs, t.Results = slices.Clone(s.Params), nil, 0, slices.Clone(s.Results)
-		for n := range t.Results {
-			t.Results[n].Hands = nil
+		t.Params, t.Where, t.Theirs = slices.Clone(s.Params), nil, 0
+		t.Results = make([]Result, len(s.Results))
+		for n, r := range s.Results {
+			if returnsNil(d, n, len(s.Results)) {
+				r.Zero, r.OK, r.Hands = true, 0, nil
+				t.Results[n] = r
+			}
 		}
 		for n := range t.Params {
 			p := &t.Params[n]
@@ -232,6 +237,24 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 		s = &t
 	}
 	return s
+}
+
+// returnsNil reports whether each return of a function gives nil as result j of n.
+func returnsNil(d *ast.FuncDecl, j, n int) bool {
+	if d.Body == nil {
+		return false
+	}
+	is := true
+	ast.Inspect(d.Body, func(x ast.Node) bool {
+		switch x := x.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			is = is && len(x.Results) == n && types.ExprString(x.Results[j]) == "nil"
+		}
+		return true
+	})
+	return is
 }
 
 // operandNames returns the names of the operands of a function, the receiver first.

@@ -334,6 +334,23 @@ func f() {
 	b.Free() //F
 }
 `
+	// made makes something in a function of which others have another body.
+	made := func(uses, free string) string {
+		return `
+type pair struct{ a, b *B }
+
+func one() *B { return Make() }
+func two() *pair { return &pair{Make(), Make()} }
+func own() pair { return pair{Make(), Make()} }
+func none() *pair { return &pair{} }
+
+func f() {
+	` + uses + `
+	` + free + `.Free() //F
+	}
+}
+`
+	}
 	const gpu = "type gpu int; func (gpu) put(b *B) { kept(b) };"
 	for _, tt := range []struct{ name, text, right, wrong, words string }{
 		{"a variable of another type", device("dev.put(b)"), "var dev cpu", gpu + "var dev gpu", elsewhereWords},
@@ -376,6 +393,14 @@ func f() {
 			gpu + "type node struct{ dev gpu }", "handed to somebody"},
 		{"a type of another package", device("x, _ := open(); x.put(b)"), "func open() (cpu, error)",
 			"func open() (lib.cpu, error)", elsewhereWords},
+		{"what a function makes", made("if b := one(); b != nil { b.Use()", "b"), "func one() *B { return nil }",
+			"func one() *B { return global }", "not made here"},
+		{"parts of what it makes", made("if p := two(); p != nil { p.a.Use()", "p.a"), "func two() *pair { return nil }",
+			"func two() *pair { b := Make(); return &pair{b, b} }", "not made here"},
+		{"parts of a struct", made("{ p := own(); p.a.Use()", "p.a"), "func two() pair",
+			"func own() pair { b := Make(); return pair{b, b} }", "not made here"},
+		{"memory that it makes", made("if p, b := none(), Make(); p != nil { p.a = b; b.Use()", "b"), "func none() *pair { return nil }",
+			"func none() *pair { return at }", "handed to somebody"},
 		{"a function that is a variable", given, "var other = kept", "var other, use = 1, kept", elsewhereWords},
 		{"one that is a type", given, "type other *B", "type use *B", elsewhereWords},
 		{"a method that is a field", direct, "type dev struct{ n int }", "type dev struct{ n int; use func(*B) }", elsewhereWords},
