@@ -203,8 +203,8 @@ func Elsewhere(s *Source) (out map[types.Object]Away, err error) {
 }
 
 // everywhere returns what a function of the package does, whichever build it is in, where s is what it does
-// in this one. What frees an operand here may do more there. What it makes here it may have from others there,
-// or make in part, or twice; only if it returns nil there, nobody has that.
+// in this one. What frees an operand here may do more there. What it makes here it may have from others
+// there, or make in part, or once for two; only if it returns nil there, nobody has that.
 func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 	name := localName(fn)
 	all := c.away.funcs[name]
