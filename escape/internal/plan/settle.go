@@ -91,30 +91,30 @@ func (r *Result) about(v *proof.Verdict, all bool) (list [][]*Free) {
 			list[len(list)-1] = slices.Clone(f.Frees)
 			continue
 		}
-		for _, m := range r.meant(f, v) {
-			far := max(at.offset-m.offset, m.offset-at.offset)
-			if near >= 0 && far > near {
+		for _, m := range r.meant(f, v, at.offset) {
+			if near >= 0 && m.far > near {
 				continue
 			}
-			if far < near {
+			if m.far < near {
 				clear(list)
 			}
-			near = far
+			near = m.far
 			list[len(list)-1] = append(list[len(list)-1], m.free)
 		}
 	}
 	return list
 }
 
-// A meaning is a free that a verdict may be about, and where it stands, or the one that it stands for.
+// A meaning is a free that a verdict may be about, and how far from there it stands, or the one that it stands
+// for.
 type meaning struct {
-	free   *Free
-	offset int
+	free *Free
+	far  int
 }
 
 // meant lists the frees of a function that a verdict may be about. One about names is about what is freed by
 // such a name, or else in front of a return whose results got them.
-func (r *Result) meant(f *Func, v *proof.Verdict) (out []meaning) {
+func (r *Result) meant(f *Func, v *proof.Verdict, at int) (out []meaning) {
 	var results []meaning
 	names, _, _ := strings.Cut(v.Text, ":=")
 	for _, fr := range f.Frees {
@@ -122,15 +122,13 @@ func (r *Result) meant(f *Func, v *proof.Verdict) (out []meaning) {
 		switch {
 		case v.Kind == proof.Deleted && fr.Late != nil:
 			for _, c := range fr.Late.Gone {
-				out = append(out, meaning{fr, r.in.Fset.File(c.Pos()).Offset(c.Pos())})
+				out = append(out, meaning{fr, r.ed.far(c.Pos(), at)})
 			}
 		case v.Kind == proof.Deleted:
 		case !made && v.Kind == proof.Named && fr.At.Return != nil:
-			results = append(results, meaning{fr, r.ed.offset(fr)})
-		case made:
-			out = append(out, meaning{fr, r.ed.made(r.ed.unitOf(f, fr), fr)})
-		case strings.Join(strings.Fields(fr.Text), " ") == v.Text:
-			out = append(out, meaning{fr, r.ed.offset(fr)})
+			results = append(results, meaning{fr, r.ed.apart(fr, at)})
+		case made || strings.Join(strings.Fields(fr.Text), " ") == v.Text:
+			out = append(out, meaning{fr, r.ed.apart(fr, at)})
 		}
 	}
 	if len(out) == 0 {
@@ -242,22 +240,24 @@ func (r *Result) within(f *Func, at spotted) bool {
 	return true
 }
 
-// made returns where in its file the name of a free is made.
-func (e *editor) made(u *unit, fr *Free) int {
-	if fr.Name.Save != nil {
-		return u.src.Off(fr.Name.Save.Pos)
-	}
-	call, _ := u.call(fr.Name.Result)
-	for _, stmt := range e.parts.of[fr].hoists {
-		if within(stmt, call.Pos()) {
-			return u.src.Off(stmt.Pos())
+// apart returns how far the edits with which a free stands are from an offset in its file.
+func (e *editor) apart(fr *Free, at int) int {
+	near := -1
+	for _, p := range append([]*part{e.parts.of[fr]}, e.parts.of[fr].needs...) {
+		for _, ed := range p.edits {
+			if far := e.far(ed.Pos, at); near < 0 || far < near {
+				near = far
+			}
 		}
 	}
-	return e.offset(fr)
+	return near
 }
 
-// offset returns where in its file a free stands.
-func (e *editor) offset(fr *Free) int { return e.in.Fset.File(fr.At.Pos()).Offset(fr.At.Pos()) }
+// far returns how far a position is from an offset in its file.
+func (e *editor) far(pos token.Pos, at int) int {
+	off := e.in.Fset.File(pos).Offset(pos)
+	return max(off-at, at-off)
+}
 
 // Call returns where the call whose left parenthesis is at pos begins and ends; pos, if that is none.
 func (r *Result) Call(f *Func, pos token.Pos) (from, to token.Pos) {
