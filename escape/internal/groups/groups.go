@@ -56,7 +56,7 @@ type Finder struct {
 
 // Call returns what a call of a group's method is, and the group; "" if it is none.
 func Call(c *ssa.CallCommon) (name string, of Group) {
-	if callee := c.StaticCallee(); callee != nil && len(c.Args) > 0 {
+	if callee := c.StaticCallee(); callee != nil && callee.Signature.Recv() != nil { // no method value
 		fn, _ := callee.Object().(*types.Func)
 		return method(fn), At(c.Args[0])
 	}
