@@ -105,8 +105,8 @@ func (r *Result) about(v *proof.Verdict, all bool) (list [][]*Free) {
 	return list
 }
 
-// A meaning is a free that a verdict may be about, and how far from there it stands, or the one that it stands
-// for.
+// A meaning is a free that a verdict may be about, and how far from there it stands, or the one that it
+// stands for.
 type meaning struct {
 	free *Free
 	far  int
