@@ -9,8 +9,8 @@ import (
 // from a struct or an interface that is embedded, and handles of a basic type.
 
 // findEmbedded returns the method that an interface, or a struct of another package, has from one embedded
-// in it, of which a spec says that it frees what it is called on: that is the whole value then. Here, structs
-// are taken apart.
+// in it, of which a spec says that it frees what it is called on: that is the whole value then. So it is of a
+// struct of this package, if nothing else in it is freed.
 func (f *Frees) findEmbedded(n *types.Named) *Free {
 	_, boxed := n.Underlying().(*types.Interface)
 	named := func(m *types.Func) *Free {
@@ -33,19 +33,35 @@ func (f *Frees) findEmbedded(n *types.Named) *Free {
 		}
 	case *types.Struct:
 		embedded := func(v *types.Var) bool { return v.Embedded() }
-		if n.Obj().Pkg() == f.pkg || !slices.ContainsFunc(slices.Collect(u.Fields()), embedded) {
+		if !slices.ContainsFunc(slices.Collect(u.Fields()), embedded) {
 			return nil
 		}
 		for m := range types.NewMethodSet(types.NewPointer(n)).Methods() {
 			if path := m.Index(); len(path) > 1 {
-				if free := named(m.Obj().(*types.Func).Origin()); free != nil {
-					free.Embedded = path[:len(path)-1]
+				path = path[:len(path)-1]
+				free := named(m.Obj().(*types.Func).Origin())
+				if free != nil && (n.Obj().Pkg() != f.pkg || f.alone(n, path)) {
+					free.Embedded = path
 					return free
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// alone reports whether the structs on a path of embedded fields have nothing beside it that is freed.
+func (f *Frees) alone(t types.Type, path []int) bool {
+	for _, k := range path {
+		u := pointee(t).Underlying().(*types.Struct)
+		for i := range u.NumFields() {
+			if of := u.Field(i).Type(); i != k && (f.Resource(of) || f.Divisible(of)) {
+				return false
+			}
+		}
+		t = u.Field(k).Type()
+	}
+	return true
 }
 
 // Embeds reports whether field k of what t is, or points to, leads to the struct from which it has its free:
