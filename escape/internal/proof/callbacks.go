@@ -46,7 +46,7 @@ func (f *family) taken(v ssa.Value) (p Param) {
 // function, nobody sees which.
 func (c *checker) invoked(m *types.Func) *Summary {
 	s := c.effect(m)
-	if s != nil && (demands(m) || m.Signature().Recv() != nil && callable(m.Signature().Recv().Type())) {
+	if s != nil && (c.demanding(m) || m.Signature().Recv() != nil && callable(m.Signature().Recv().Type())) {
 		return nil
 	}
 	return s
@@ -149,7 +149,7 @@ func (c *checker) tells(v ssa.Value) bool {
 			m, _, _ := types.LookupFieldOrMethod(t, true, ms.Method(n).Pkg(), ms.Method(n).Name())
 			fn, _ := m.(*types.Func)
 			if p := c.effect(fn).param(0); !c.ends(fn) {
-				k = k || demands(fn) || p.Keeps || p.writes() || p.Frees || p.Runs
+				k = k || c.demanding(fn) || p.acts()
 			}
 		}
 	}
@@ -267,6 +267,34 @@ func demands(fn *types.Func) bool {
 	for _, list := range []*types.TypeParamList{sig.TypeParams(), sig.RecvTypeParams()} {
 		for t := range list.TypeParams() {
 			if t.Underlying().(*types.Interface).NumMethods() > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// demanding reports whether a function calls methods of a type parameter that may do more than to look at what
+// they get. Of a method of an instance they are those of its type's arguments.
+func (c *checker) demanding(fn *types.Func) bool {
+	if !demands(fn) {
+		return false
+	}
+	recv := fn.Signature().Recv()
+	if recv == nil {
+		return true
+	}
+	of, _ := types.Unalias(pointed(recv.Type())).(*types.Named)
+	if of == nil || of.TypeArgs().Len() == 0 {
+		return true
+	}
+	for i := range of.TypeArgs().Len() {
+		t := of.TypeArgs().At(i)
+		for m := range of.TypeParams().At(i).Underlying().(*types.Interface).Methods() {
+			o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name())
+			by, _ := o.(*types.Func)
+			s := c.effect(by)
+			if s == nil || demands(by) || callable(t) || slices.ContainsFunc(s.Params, Param.acts) {
 				return true
 			}
 		}

@@ -85,10 +85,29 @@ func f() {
 	b.Free() //F
 }
 `, "handed to somebody"},
-	{"a method of what the receiver has, in an interface", "", viewers + boxed + `
+	{"a method of what the receiver has, in an interface", viewers + boxed + `
+func f() {
+	b := Make()
+	var x interface{ show() } = box[plain]{plain{b}}
+	x.show()
+	b.Free() //F
+}
+`, viewers + boxed + `
 func f() {
 	b := Make()
 	var x interface{ show() } = box[noting]{noting{b}}
+	x.show()
+	b.Free() //F
+}
+`, "handed to somebody"},
+	{"a generic method of what the receiver has", "", viewers + boxed + `
+type wrapper[T viewer] struct{ v T }
+
+func (w wrapper[T]) All() *V { return w.v.All() }
+
+func f() {
+	b := Make()
+	var x interface{ show() } = box[wrapper[noting]]{wrapper[noting]{noting{b}}}
 	x.show()
 	b.Free() //F
 }

@@ -127,6 +127,9 @@ const maxClears = 16
 // writes reports whether what the operand leads to may be another value behind the call.
 func (p Param) writes() bool { return p.Stores || p.Grown != 0 || len(p.Clears) > 0 }
 
+// acts reports whether more is done to the operand than to look at it.
+func (p Param) acts() bool { return p.Keeps || p.writes() || p.Frees || p.Runs }
+
 // passed is what is done to an operand of a function that hands it, or a part of it, to another, which does p
 // to that.
 func (p Param) passed() Param {
