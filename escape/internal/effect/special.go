@@ -10,7 +10,7 @@ import (
 
 // findEmbedded returns the method that an interface, or a struct of another package, has from one embedded
 // in it, of which a spec says that it frees what it is called on: that is the whole value then. So it is of a
-// struct of this package, if nothing else in it is freed.
+// struct of this package that embeds one of it, if nothing else in it is freed; others are taken apart here.
 func (f *Frees) findEmbedded(n *types.Named) *Free {
 	_, boxed := n.Underlying().(*types.Interface)
 	named := func(m *types.Func) *Free {
@@ -39,8 +39,9 @@ func (f *Frees) findEmbedded(n *types.Named) *Free {
 		for m := range types.NewMethodSet(types.NewPointer(n)).Methods() {
 			if path := m.Index(); len(path) > 1 {
 				path = path[:len(path)-1]
-				free := named(m.Obj().(*types.Func).Origin())
-				if free != nil && (n.Obj().Pkg() != f.pkg || f.alone(n, path)) {
+				by := m.Obj().(*types.Func).Origin()
+				free := named(by)
+				if free != nil && (n.Obj().Pkg() != f.pkg || by.Pkg() == f.pkg && f.alone(n, path)) {
 					free.Embedded = path
 					return free
 				}

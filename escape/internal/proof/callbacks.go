@@ -284,17 +284,15 @@ func (c *checker) demanding(fn *types.Func) bool {
 	if recv == nil {
 		return true
 	}
-	of, _ := types.Unalias(pointed(recv.Type())).(*types.Named)
-	if of == nil || of.TypeArgs().Len() == 0 {
-		return true
-	}
+	of := types.Unalias(pointed(recv.Type())).(*types.Named)
 	for i := range of.TypeArgs().Len() {
-		t := of.TypeArgs().At(i)
 		for m := range of.TypeParams().At(i).Underlying().(*types.Interface).Methods() {
-			o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name())
+			o, _, _ := types.LookupFieldOrMethod(of.TypeArgs().At(i), true, m.Pkg(), m.Name())
 			by, _ := o.(*types.Func)
-			s := c.effect(by)
-			if s == nil || demands(by) || callable(t) || slices.ContainsFunc(s.Params, Param.acts) {
+			if demands(by) {
+				return true
+			}
+			if s := c.invoked(by); s == nil || slices.ContainsFunc(s.Params, Param.acts) {
 				return true
 			}
 		}
