@@ -274,8 +274,8 @@ func demands(fn *types.Func) bool {
 	return false
 }
 
-// demanding reports whether a function calls methods of a type parameter that may do more than to look at what
-// they get. Of a method of an instance they are those of its type's arguments.
+// demanding reports whether a function calls methods of a type parameter that may do more than to look at
+// what they get. Of a method of an instance they are those of its type's arguments.
 func (c *checker) demanding(fn *types.Func) bool {
 	if !demands(fn) {
 		return false
@@ -287,7 +287,8 @@ func (c *checker) demanding(fn *types.Func) bool {
 	of := types.Unalias(pointed(recv.Type())).(*types.Named)
 	for i := range of.TypeArgs().Len() {
 		for m := range of.TypeParams().At(i).Underlying().(*types.Interface).Methods() {
-			o, _, _ := types.LookupFieldOrMethod(of.TypeArgs().At(i), true, m.Pkg(), m.Name())
+			t := of.TypeArgs().At(i)
+			o, _, _ := types.LookupFieldOrMethod(t, true, m.Pkg(), m.Name())
 			by, _ := o.(*types.Func)
 			if demands(by) {
 				return true
