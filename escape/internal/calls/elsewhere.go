@@ -148,11 +148,13 @@ func (e *Elsewhere) every(fn *types.Func, s *effect.Summary) *effect.Summary {
 	for _, d := range twins {
 		names := operandNames(d)
 		for i := range c.Params {
-			switch p := &c.Params[i]; {
+			p := &c.Params[i]
+			p.Waits = nil
+			switch {
 			case d.Body != nil && len(names) == len(c.Params) && !mentions(d.Body, names[i]):
 				p.Calls, p.Hands = min(p.Calls, effect.InTurn), effect.Hands{}
 			case p.Freed.Cond == effect.Always:
-				p.Repeatable = false
+				p.Repeatable, p.Parts = false, nil
 			default:
 				*p = effect.Param{Escapes: effect.When{Cond: effect.Always}}
 			}

@@ -203,8 +203,8 @@ func Elsewhere(s *Source) (out map[types.Object]Away, err error) {
 }
 
 // everywhere returns what a function of the package does, whichever build it is in, where s is what it does
-// in this one. What frees an operand here may do more there. What it makes here it may have from others
-// there, or make in part, or once for two; only if it returns nil there, nobody has that.
+// in this one. What it makes here it may have from others there, or make in part, or once for two; only if it
+// returns nil there, nobody has that.
 func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 	name := localName(fn)
 	all := c.away.funcs[name]
@@ -225,13 +225,9 @@ func (c *checker) everywhere(fn *types.Func, s *Summary) *Summary {
 		}
 		for n := range t.Params {
 			p := &t.Params[n]
-			p.Hands = nil
-			switch {
-			case len(operands) == len(t.Params) && d.Body != nil && !inBody(d.Body, operands[n]) && !p.Frees:
-			case p.Frees:
-				p.Silent, p.Repeatable, p.NilOK = false, false, false
-			default:
-				p.or(anything)
+			p.Hands, p.Waits = nil, nil
+			if p.Frees || len(operands) != len(t.Params) || d.Body == nil || inBody(d.Body, operands[n]) {
+				*p = anything
 			}
 		}
 		s = &t

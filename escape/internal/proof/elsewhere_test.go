@@ -351,6 +351,26 @@ func f() {
 }
 `
 	}
+	// ended calls what frees, or moves, in this build, and more in others.
+	ended := func(uses, free string) string {
+		return `
+type pair struct{ a, b, c *B }
+
+func end(p *pair) { p.b.Free() }
+func some(b *B, last bool) {
+	if last {
+		b.Free()
+	}
+}
+func turn(p *pair) { p.a, p.b = p.b, p.a }
+
+func f() {
+	p := &pair{Make(), Make(), Make()}
+	` + uses + `
+	` + free + `.Free() //F
+}
+`
+	}
 	const gpu = "type gpu int; func (gpu) put(b *B) { kept(b) };"
 	for _, tt := range []struct{ name, text, right, wrong, words string }{
 		{"a variable of another type", device("dev.put(b)"), "var dev cpu", gpu + "var dev gpu", elsewhereWords},
@@ -405,6 +425,25 @@ func f() {
 			"func own() pair { b := Make(); return pair{b, b} }", "not made here"},
 		{"memory that it makes", made("if p, b := none(), Make(); p != nil { p.a = b; b.Use()", "b"), "func none() *pair { return nil }",
 			"func none() *pair { return at }", "handed to somebody"},
+		{"a part of what it frees", ended("end(p)", "p.a"), "func other(p *pair)",
+			"func end(p *pair) { p.b.Free(); global = p.a }", "not made here"},
+		{"what it frees on a condition", ended("some(p.b, false)", "p.b"), "func other(b *B, last bool)",
+			"func some(b *B, last bool) { b.Free() }", "handed to somebody"},
+		{"what is stored there behind that", ended("end(p); c := Make(); p.c = c; c.Use()", "c"), "func other(p *pair)",
+			"func end(p *pair) { p.b.Free(); at = p }", "handed to somebody"},
+		{"what it moves", ended("turn(p); p.c.Use()", "p.c"), "func other(p *pair)",
+			"func turn(p *pair) { global = p.c }", "not made here"},
+		{"what it waits for", `
+func finish(g *sync.WaitGroup) { g.Wait() }
+
+func f() {
+	var g sync.WaitGroup
+	b := Make()
+	g.Go(func() { b.Use() })
+	finish(&g)
+	b.Free() //F
+}
+`, "func other(*sync.WaitGroup) {}", "func finish(*sync.WaitGroup) {}", "goroutine"},
 		{"a function that is a variable", given, "var other = kept", "var other, use = 1, kept", elsewhereWords},
 		{"one that is a type", given, "type other *B", "type use *B", elsewhereWords},
 		{"a method that is a field", direct, "type dev struct{ n int }", "type dev struct{ n int; use func(*B) }", elsewhereWords},
