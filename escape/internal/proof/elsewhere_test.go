@@ -444,6 +444,8 @@ func f() {
 	b.Free() //F
 }
 `, "func other(*sync.WaitGroup) {}", "func finish(*sync.WaitGroup) {}", "goroutine"},
+		{"a variable that a free leads to, where initializers call functions", initializes("print(c.n)"),
+			"func (c *counted) Size() { counts[0]++ }", "func (c *counted) Free() { counts[0]++ }", "in another order"},
 		{"a function that is a variable", given, "var other = kept", "var other, use = 1, kept", elsewhereWords},
 		{"one that is a type", given, "type other *B", "type use *B", elsewhereWords},
 		{"a method that is a field", direct, "type dev struct{ n int }", "type dev struct{ n int; use func(*B) }", elsewhereWords},

@@ -96,46 +96,6 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	return x
 }
 
-// reorders reports whether a mention of fn may change the order in which variables of the package are
-// initialized: those that it leads to come before those that are made by who mentions it.
-func (c *checker) reorders(fn *types.Func) bool {
-	own := false
-	for _, i := range c.info.InitOrder {
-		ast.Inspect(i.Rhs, func(n ast.Node) bool {
-			id, _ := n.(*ast.Ident)
-			f, calls := c.info.Uses[id].(*types.Func)
-			own = own || calls && f.Pkg() == fn.Pkg()
-			return true
-		})
-	}
-	return own && fn.Pkg() == c.pkg && c.leadsToVariable(fn, map[*types.Func]bool{})
-}
-
-// leadsToVariable reports whether a function of the package, or one that it leads to, mentions a variable of
-// the package, or is not seen. For the order, a method of an interface leads nowhere, as the language says.
-func (c *checker) leadsToVariable(fn *types.Func, seen map[*types.Func]bool) (found bool) {
-	fn = fn.Origin()
-	if fn.Pkg() != c.pkg || ofInterface(fn) || seen[fn] {
-		return false
-	}
-	seen[fn] = true
-	f := c.prog.FuncValue(fn)
-	if f == nil || f.Syntax() == nil {
-		return true
-	}
-	ast.Inspect(f.Syntax(), func(n ast.Node) bool {
-		id, _ := n.(*ast.Ident)
-		switch o := c.info.Uses[id].(type) {
-		case *types.Var:
-			found = found || o.Parent() == c.pkg.Scope()
-		case *types.Func:
-			found = found || c.leadsToVariable(o, seen)
-		}
-		return !found
-	})
-	return found
-}
-
 // fits reports whether a free of a value of type t, or of what it points to, or of parts of that, may free a
 // resource of type r, and not what a field of that has.
 func fits(t types.Type, parts []string, r types.Type) bool {

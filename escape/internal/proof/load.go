@@ -46,6 +46,7 @@ type trimmed struct {
 	need    map[ast.Decl]bool     // declarations that are looked into
 	asKnown map[*ast.Ident]string // functions that are not looked into
 	embeds  bool                  // see embedsTB
+	initial initials
 }
 
 const maxFile = 8 << 20
@@ -92,6 +93,7 @@ func load(in *Input, known map[string]*Summary) (*checker, *Reason) {
 		return nil, &Reason{Rule: Limits, Words: "the package has no files"}
 	}
 	c.embeds = slices.ContainsFunc(c.trees(), embedsTB)
+	c.initial = initialsOf(slices.Concat(c.trees(), in.Left))
 	c.trim()
 	if why := c.types(); why != nil {
 		return nil, why
