@@ -115,9 +115,12 @@ func (pl *planner) fits(t own.Token, o *origin) bool {
 		return false
 	}
 	s := o.spots[0]
-	clean := func(v ssa.Value) bool { return pl.current(o.from.Node, o.run.start, v) }
+	v, clean := s.value, func(v ssa.Value) bool { return pl.current(o.from.Node, o.run.start, v) }
+	if m, ok := v.(*memory.Former); ok && !o.from.Sets(v) && clean(v) {
+		v = m.Slot // which has it still
+	}
 	return !slices.ContainsFunc(o.spots, func(q *spot) bool { return q.value != s.value || q.name != s.name }) &&
-		o.from.Is(s.value, t) && pl.frees(o.from, s.value, moment{t: t, clean: clean, due: o.from.Due}) && pl.called(s, o.after)
+		o.from.Is(v, t) && pl.frees(o.from, v, moment{t: t, clean: clean, due: o.from.Due}) && pl.called(s, o.after)
 }
 
 // called reports whether the name of a spot has its value in front of the statement of an instruction.
