@@ -118,16 +118,3 @@ func putAgain(i ssa.Instruction, call ssa.Value) bool {
 	}
 	return reachable(on, on(i.Block())...)[i.Block()]
 }
-
-// isElement reports whether v is read from an element: whether it is nil there, a walk with zeros tells.
-func isElement(v ssa.Value) bool {
-	switch v := v.(type) {
-	case *ssa.UnOp:
-		_, ok := v.X.(*ssa.IndexAddr)
-		return ok
-	case *ssa.Extract:
-		_, ok := v.Tuple.(*ssa.Next)
-		return ok
-	}
-	return false
-}

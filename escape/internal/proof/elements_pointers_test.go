@@ -392,14 +392,14 @@ for _, x := range m {
 	print(x.Len())
 }
 FREE(m)`},
-	{"an array", "a pointer that leads to it may be nil", `var a [4]*T
+	{"an array", "it may be nil", `var a [4]*T
 for i := range n {
 	if i < 4 {
 		a[i] = MustT()
 	}
 }
 FREE(a)`},
-	{"structs with pointers", "a pointer that leads to it may be nil", `type item struct{ t *T }
+	{"structs with pointers", "two elements may lead to the same memory", `type item struct{ t *T }
 var ts []item
 for range n {
 	t := MustT()

@@ -234,7 +234,7 @@ print(t[0].Len())`},
 t := x.ts[0]
 go t.Len()
 x.Close() //F`},
-	{"there may be no struct", "a pointer that leads to it may be nil", `var x *Net
+	{"there may be no struct", "it may be nil", `var x *Net
 if n > 3 {
 	x = MakeNet(n)
 }

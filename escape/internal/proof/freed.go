@@ -68,11 +68,7 @@ func (c *checker) fresh(g *graph, e *edit, at ssa.CallInstruction) *free {
 	}
 	x.nilOK = c.off[Fresh] || p.NilOK && whole == x.arg
 	if g.f.inFamily(x.from) { // what is freed is not the operand: its fields are
-		why := g.through(x.arg, at.Block())
-		asks := why != "" && !x.nilOK && !x.value
-		if x.followed = asks && isElement(x.arg); asks && !x.followed {
-			return mayBeNil(why)
-		}
+		x.followed = !x.nilOK && !x.value && g.through(x.arg, at.Block()) != ""
 		x.nilOK = p.PartsNil && !x.followed || c.off[Fresh]
 	}
 	switch why := g.unless(x, p); {

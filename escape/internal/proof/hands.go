@@ -56,6 +56,9 @@ func (w *walker) handed(p phase, fn *ssa.Function, s *set) (phase, *set) {
 			p = p&^phaseMask | older
 		}
 		s = w.renew(q, 0, r, s, func(Part) []source { return nil })
+		if r.Zero && w.zero && w.site == nil {
+			w.set(s, q, 0, true)
+		}
 	}
 	return p, s
 }

@@ -493,7 +493,7 @@ func f() {
 		b.Free() //F
 	}
 }
-`, "may be nil"},
+`, "something that was not made here"},
 	{"a method value is returned", `
 type data struct{ n int }
 

@@ -235,7 +235,7 @@ func f(n int) {
 	}
 	d.b.Use()
 }
-`, "a pointer that leads to it may be nil"},
+`, "something that was not made here"},
 	{"a call that hands the resource on in another", "", renewed + `
 func move(x *T) *T { return &T{b: x.b} }
 
@@ -524,7 +524,7 @@ func f(n int) {
 		e.b.Use()
 	}
 }
-`, "a pointer that leads to it may be nil"},
+`, "it is read or written"},
 	{"a callee that returns the part of it", "", renewed + `
 func (t *T) get() *B { return t.b }
 
@@ -639,7 +639,7 @@ func f(n int) error {
 	}
 	return nil
 }
-`, "a pointer that leads to it may be nil"},
+`, "something that was not made here"},
 	{"a destructor that forgets", `
 type T struct{ b H }
 
@@ -716,7 +716,7 @@ func f(seq func(func(int) bool)) {
 	}
 	keep.b.Use()
 }
-`, "a pointer that leads to it may be nil"},
+`, "its name is read"},
 	{"a recover that reads it", "", renewed + `
 func f(n int) {
 	d := first()
@@ -730,7 +730,7 @@ func f(n int) {
 		d = step(first())
 	}
 }
-`, "a pointer that leads to it may be nil"},
+`, "it may have been freed before"},
 	{"elements of what a call makes", `
 func some(n int) []*B {
 	var all []*B

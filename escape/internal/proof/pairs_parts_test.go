@@ -274,7 +274,7 @@ func newTwo() (*two, error) {
 	}
 	return &two{a, b}, nil
 }
-`, "a pointer that leads to it may be nil"},
+`, "it may be nil"},
 	{"an object with a field that is nil", `
 func f() error {
 	for range 3 {

@@ -20,7 +20,7 @@ func TestPairs(t *testing.T) {
 		viewerPairs, theirPairs, capturePairs, channelPairs, dataPairs, parameterPairs, rewrittenPairs,
 		zeroPairs, keptPairs, clearPairs, valuePairs, nestedPairs, constraintPairs, writePairs, aliasPairs,
 		grownPairs, copiedPairs, instancePairs, readPairs, unlessPairs, numberPairs, waitPairs, destroyerPairs, followedPairs,
-		handsPairs, handsStructPairs, hoistedPairs, subtestPairs) {
+		handsPairs, handsStructPairs, hoistedPairs, subtestPairs, pointerPairs) {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.right != "" {
 				r := l.prove(t, tt.right)
