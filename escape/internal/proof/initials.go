@@ -1,7 +1,7 @@
 package proof
 
 // The order in which variables of the package are initialized. It goes by names: these also stand in bodies
-// that are not looked into, and in files of other builds.
+// that are not looked into, and in files of other builds. A variable without a value is there from the start.
 
 import (
 	"go/ast"
@@ -13,8 +13,8 @@ import (
 // initials is what the order goes by.
 type initials struct {
 	funcs map[string][]*ast.FuncDecl // methods among them
-	vars  map[string]bool
-	calls bool // a function is named where a variable is initialized
+	vars  map[string]bool            // that are given a value
+	calls bool                       // a function is named where a variable is initialized
 }
 
 func initialsOf(files []*ast.File) initials {
@@ -27,7 +27,7 @@ func initialsOf(files []*ast.File) initials {
 				in.funcs[d.Name.Name] = append(in.funcs[d.Name.Name], d)
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
-					if v, ok := s.(*ast.ValueSpec); ok && d.Tok == token.VAR {
+					if v, ok := s.(*ast.ValueSpec); ok && d.Tok == token.VAR && v.Values != nil {
 						for _, id := range v.Names {
 							in.vars[id.Name] = id.Name != "_"
 						}

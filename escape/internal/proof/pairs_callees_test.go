@@ -1,9 +1,13 @@
 package proof_test
 
+import "strings"
+
 // calleePairs show what literals, method values and callees may do.
 var calleePairs = []pair{
 	{"a free that leads to no variable, where initializers call functions", initializes(`release(c.n)`),
 		initializes(`note(c.n)`), "in another order"},
+	{"one that leads to a variable without a value", strings.Replace(initializes(`note(c.n)`), "counts = table()", "counts map[int]int", 1),
+		strings.Replace(initializes(`note(c.n)`), "counts = table()", "counts, _ = table(), 1", 1), "in another order"},
 	{"elements that a body in a body appends, in each round", appends(`xs := []*B{}`, ``), appends(``, `var xs []*B
 	`), "may run again"},
 	{"elements that the body of a range over a function appends", `

@@ -37,151 +37,80 @@ func (w *wrap) clear(n int) {
 }
 `
 
+// leading frees what field box of w leads to, behind what a body does with w.
+func leading(body string) string {
+	return boxes + "\nfunc f(n int) {" + body + `
+	print(w.c == nil)
+	w.box.Close() //F
+}
+`
+}
+
+// pointerPairs show when a pointer is not nil.
 var pointerPairs = []pair{
-	{"a field that leads to it", boxes + `
-func f(n int) {
-	w := wrap{newBox(), same(Make())}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
-	w := wrap{maybeBox(n), same(Make())}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field of a struct that is given another", "", boxes + `
-func f(n int) {
+	{"a field that leads to it", leading(`
+	w := wrap{newBox(), same(Make())}`), leading(`
+	w := wrap{maybeBox(n), same(Make())}`), "it may be nil"},
+	{"a field of a struct that is given another", "", leading(`
 	w, v := wrap{newBox(), nil}, wrap{}
 	if n > 4 {
 		w = v
-	}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field that was set on all ways", boxes + `
-func f(n int) {
+	}`), "it may be nil"},
+	{"a field that was set on all ways", leading(`
 	var w wrap
 	if n > 3 {
 		w.box = newBox()
 	} else {
 		w.box = newBox()
-	}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
+	}`), leading(`
 	var w wrap
 	if n > 3 {
 		w.box = newBox()
-	}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field that a literal sets", boxes + `
-func f(n int) {
+	}`), "it may be nil"},
+	{"a field that a literal sets", leading(`
 	var w wrap
-	func() { w.box = newBox() }()
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
+	func() { w.box = newBox() }()`), leading(`
 	w := wrap{newBox(), nil}
 	func() {
 		if n > 3 {
 			w.box = nil
 		}
-	}()
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field that a joined goroutine sets", "", boxes + `
-func f(n int) {
+	}()`), "it may be nil"},
+	{"a field that a joined goroutine sets", "", leading(`
 	w := wrap{newBox(), nil}
 	var wg sync.WaitGroup
 	wg.Go(func() { w.box = nil })
-	wg.Wait()
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field that a callee leaves alone", boxes + `
-func f(n int) {
+	wg.Wait()`), "it may be nil"},
+	{"a field that a callee leaves alone", leading(`
 	w := wrap{newBox(), nil}
-	print(w.c == nil)
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
+	print(w.c == nil)`), leading(`
 	w := wrap{newBox(), nil}
-	w.clear(n)
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field of what a map has", boxes + `
-func f(n int) {
+	w.clear(n)`), "it may be nil"},
+	{"a field of what a map has", leading(`
 	m := map[int]*B{}
-	w := wrap{newBox(), m[n]}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
+	w := wrap{newBox(), m[n]}`), leading(`
 	m := map[int]wrap{1: {box: newBox()}}
-	w := m[n]
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field of what was received", boxes + `
-func f(n int) {
+	w := m[n]`), "it may be nil"},
+	{"a field of what was received", leading(`
 	w := wrap{newBox(), nil}
 	ch := make(chan wrap, 1)
 	ch <- w
-	print(n)
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
+	print(n)`), leading(`
 	ch := make(chan wrap, 1)
 	ch <- wrap{box: newBox()}
 	close(ch)
 	w := <-ch
-	w = <-ch
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field beside no error", boxes + `
-func f(n int) {
+	w = <-ch`), "it may be nil"},
+	{"a field beside no error", leading(`
 	b, err := tryBox(n)
 	w := wrap{box: b}
 	if err != nil {
 		return
-	}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
+	}`), leading(`
 	b, err := tryBox(n)
 	w := wrap{box: b}
-	print(err == nil)
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a field that was set before a panic", boxes + `
-func f(n int) {
+	print(err == nil)`), "it may be nil"},
+	{"a field that was set before a panic", leading(`
 	w := wrap{box: newBox()}
 	func() {
 		defer func() { recover() }()
@@ -189,12 +118,7 @@ func f(n int) {
 			panic(n)
 		}
 		print(n)
-	}()
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, boxes + `
-func f(n int) {
+	}()`), leading(`
 	var w wrap
 	func() {
 		defer func() { recover() }()
@@ -202,22 +126,13 @@ func f(n int) {
 			panic(n)
 		}
 		w.box = newBox()
-	}()
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
-	{"a result of a literal", "", boxes + `
-func f(n int) {
+	}()`), "it may be nil"},
+	{"a result of a literal", "", leading(`
 	mk := func() *box {
 		if n > 3 {
 			return nil
 		}
 		return newBox()
 	}
-	w := wrap{box: mk()}
-	print(w.c == nil)
-	w.box.Close() //F
-}
-`, "it may be nil"},
+	w := wrap{box: mk()}`), "it may be nil"},
 }
