@@ -135,4 +135,28 @@ var pointerPairs = []pair{
 		return newBox()
 	}
 	w := wrap{box: mk()}`), "it may be nil"},
+	{"a result of a literal that makes nothing", "", boxes + `
+func f(n int) {
+	p := newBox()
+	defer func() {
+		print(p == nil)
+		p.Close() //F
+	}()
+	if n > 3 {
+		p = func() *box { return nil }()
+	}
+}
+`, "may be nil"},
+	{"a handle that a literal returns", "", `
+func f(n int) {
+	p := Make()
+	defer func() {
+		print(p == nil)
+		p.Free() //F
+	}()
+	if n > 3 {
+		p = func() *B { return nil }()
+	}
+}
+`, "may be nil"},
 }

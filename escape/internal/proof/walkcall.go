@@ -82,7 +82,7 @@ func (w *walker) bodies(n int, k *call, p phase, s *set) bool {
 		}
 		if k.v != nil {
 			for j := range b.Signature.Results().Len() {
-				w.set(s, k.v, j, false)
+				w.set(s, k.v, j, w.zero) // nothing says that it is none
 			}
 		}
 		w.push(n+1, p, s)
